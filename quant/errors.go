@@ -7,4 +7,6 @@ var (
 	ErrFormat = errors.New("quant: unsupported format")
 	// ErrLength is returned when a length is not whole blocks, or source and destination disagree.
 	ErrLength = errors.New("quant: bad length")
+	// ErrValue is returned when a value cannot be stored, such as a NaN in a quant block.
+	ErrValue = errors.New("quant: bad value")
 )
