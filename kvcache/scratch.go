@@ -1,0 +1,39 @@
+package kvcache
+
+// Scratch hands out blocks for reads: same format as the pool's, never indexed, owned by one
+// request until it gives them back.
+type Scratch struct {
+	first BlockID
+	total int
+	free  []BlockID
+}
+
+// NewScratch returns n free blocks with ids from first on.
+func NewScratch(first BlockID, n int) *Scratch {
+	s := &Scratch{first: first, total: n, free: make([]BlockID, n)}
+	for i := range s.free {
+		s.free[i] = first + BlockID(n-1-i)
+	}
+	return s
+}
+
+// Take returns n blocks. ErrScratch when that is more than there are at all, ErrBusy when it is
+// more than are free now.
+func (s *Scratch) Take(n int) ([]BlockID, error) {
+	switch {
+	case n < 0:
+		return nil, &CapacityError{Err: ErrRows, Need: n, Have: s.total}
+	case n > s.total:
+		return nil, &CapacityError{Err: ErrScratch, Need: n, Have: s.total}
+	case n > len(s.free):
+		return nil, &CapacityError{Err: ErrBusy, Need: n, Have: len(s.free)}
+	}
+	at := len(s.free) - n
+	out := make([]BlockID, n)
+	copy(out, s.free[at:])
+	s.free = s.free[:at]
+	return out, nil
+}
+
+// Give takes back blocks that Take returned.
+func (s *Scratch) Give(blocks []BlockID) { s.free = append(s.free, blocks...) }
