@@ -27,28 +27,21 @@ func TopK(dst []Logit, row []float32, mask Mask, k int) ([]Logit, error) {
 		return dst, nil
 	}
 	base := len(dst)
-	nan := false
-	for lo, hi := range mask.each(len(row)) {
-		for i, v := range row[lo:hi] {
-			heap := dst[base:]
-			if len(heap) == k && v <= heap[0].Value {
-				continue // an equal logit has a higher id than everything kept
-			}
-			if v != v {
-				nan = true
-				break
-			}
-			l := Logit{int32(lo + i), v}
-			if len(heap) < k {
-				dst = append(dst, l)
-				up(dst[base:])
-			} else {
-				heap[0] = l
-				down(heap)
-			}
-		}
-		if nan {
+	low := float32(math.NaN()) // compares with nothing: every logit counts while the heap fills
+	for i := mask.next(row, 0, low); i < len(row); i = mask.next(row, i+1, low) {
+		l := Logit{int32(i), row[i]}
+		if l.Value != l.Value {
 			return dst[:base], ErrNaN
+		}
+		if len(dst)-base < k {
+			dst = append(dst, l)
+			up(dst[base:])
+		} else {
+			dst[base] = l
+			down(dst[base:])
+		}
+		if len(dst)-base == k {
+			low = dst[base].Value // an equal logit further on has a higher id
 		}
 	}
 	slices.SortFunc(dst[base:], descending)

@@ -128,44 +128,70 @@ func TestTopK(t *testing.T) {
 	}
 }
 
-func TestMaskRuns(t *testing.T) {
+func TestMask(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 500 {
-		n := 1 + r.IntN(200)
-		m := NewMask(n + r.IntN(2)*40)
-		want := make([]bool, n)
-		p := r.IntN(5)
+		row := make([]float32, 1+r.IntN(200))
+		m := NewMask(len(row) + r.IntN(3)*40 - 40)
+		want := map[int32]bool{}
+		p := r.IntN(9)
 		for i := range len(m) * 32 {
-			if r.IntN(4) < p || i/32 == 1 {
+			if r.IntN(8) < p || i/32 == 1 {
 				m.Set(int32(i))
-				if i < n {
-					want[i] = true
+				want[int32(i)] = true
+			}
+		}
+		low := float32(r.IntN(100))
+		var above, got []int
+		count := 0
+		for i := range row {
+			row[i] = float32(r.IntN(100))
+			if m.Has(int32(i)) != want[int32(i)] {
+				t.Fatalf("Has(%d)", i)
+			}
+			if want[int32(i)] {
+				count++
+				if row[i] > low {
+					above = append(above, i)
 				}
 			}
 		}
-		got := make([]bool, n)
-		last := 0
-		for lo, hi := range m.each(n) {
-			if lo < last || hi <= lo {
-				t.Fatalf("range %d-%d after %d", lo, hi, last)
-			}
-			last = hi
-			for i := lo; i < hi; i++ {
-				got[i] = true
+		for i := m.next(row, 0, low); i < len(row); i = m.next(row, i+1, low) {
+			got = append(got, i)
+		}
+		if !slices.Equal(got, above) || m.count(len(row)) != count {
+			t.Fatalf("mask %x, row %v above %v: %v of %d, want %v of %d", m, row, low, got, m.count(len(row)), above, count)
+		}
+	}
+	m := Mask{^uint32(0)}
+	if m.Clear(3); m.Has(3) || m.Has(-1) || m.Has(32) || !m.Has(31) {
+		t.Fatal("Has outside or after Clear")
+	}
+}
+
+func TestNext(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(17, 18))
+	for range 3000 {
+		row := make([]float32, r.IntN(70))
+		for i := range row {
+			row[i] = float32(r.IntN(100))
+			if r.IntN(200) == 0 {
+				row[i] = float32(math.NaN())
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("mask %x, n %d: %v, want %v", m, n, got, want)
+		low := float32(r.IntN(110))
+		from := r.IntN(len(row) + 1)
+		want := from
+		for want < len(row) && row[want] <= low {
+			want++
 		}
-		for i := range n {
-			if m.Has(int32(i)) != want[i] {
-				t.Fatalf("Has(%d)", i)
-			}
+		if got := next(row, from, low); got != want {
+			t.Fatalf("next(%v, %d, %v) = %d, want %d", row, from, low, got, want)
 		}
-		m.Set(0)
-		if m.Clear(0); m.Has(0) || m.Has(-1) || m.Has(int32(len(m)*32)) {
-			t.Fatal("Has outside or after Clear")
+		if got := nextGeneric(row, from, low); got != want {
+			t.Fatalf("nextGeneric(%v, %d, %v) = %d, want %d", row, from, low, got, want)
 		}
 	}
 }

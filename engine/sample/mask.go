@@ -1,16 +1,13 @@
 package sample
 
-import (
-	"iter"
-	"math/bits"
-)
+import "math/bits"
 
 // Mask is a set of token ids: bit i%32 of word i/32. A nil Mask allows every token; ids past the
 // end of a non-nil one are not allowed.
 type Mask []uint32
 
 // NewMask returns an empty mask for a vocabulary of n tokens.
-func NewMask(n int) Mask { return make(Mask, (n+31)/32) }
+func NewMask(n int) Mask { return make(Mask, (max(n, 0)+31)/32) }
 
 // Set adds an id, which must lie within the mask.
 func (m Mask) Set(id int32) { m[id>>5] |= 1 << (id & 31) }
@@ -26,56 +23,49 @@ func (m Mask) Has(id int32) bool {
 	return id >= 0 && int(id>>5) < len(m) && m[id>>5]>>(id&31)&1 != 0
 }
 
-// each returns the allowed ids below n as ranges, ascending.
-func (m Mask) each(n int) iter.Seq2[int, int] {
-	return func(yield func(lo, hi int) bool) { m.runs(n, yield) }
+// count returns the number of allowed ids below n.
+func (m Mask) count(n int) int {
+	if m == nil {
+		return n
+	}
+	c := 0
+	for i, w := range m {
+		if left := n - i*32; left < 32 {
+			w &= 1<<max(left, 0) - 1
+		}
+		c += bits.OnesCount32(w)
+	}
+	return c
 }
 
-func (m Mask) runs(n int, yield func(lo, hi int) bool) {
+// next returns the first allowed place from i on whose logit is above low or NaN, or the row's
+// length. Words with many ids are searched for large logits first, others for ids first.
+func (m Mask) next(row []float32, i int, low float32) int {
 	if m == nil {
-		yield(0, n)
-		return
+		return next(row, i, low)
 	}
-	start := -1 // of the run of whole words under way
-	for i, w := range m {
-		base := i * 32
-		if base >= n {
-			break
-		}
-		if base+32 > n {
-			w &= 1<<(n-base) - 1
-		}
-		if w == ^uint32(0) {
-			if start < 0 {
-				start = base
+	for n := min(len(row), len(m)*32); i < n; {
+		w := m[i>>5] >> (i & 31)
+		end := min(i|31+1, n)
+		if bits.OnesCount32(w) > 6 {
+			if i = next(row[:end], i, low); i < end {
+				if m.Has(int32(i)) {
+					return i
+				}
+				i++
 			}
 			continue
 		}
-		if start >= 0 {
-			if !yield(start, base) {
-				return
+		for ; w != 0; w &= w - 1 {
+			j := i + bits.TrailingZeros32(w)
+			if j >= n {
+				break
 			}
-			start = -1
-		}
-		for w != 0 {
-			lo := bits.TrailingZeros32(w)
-			hi := lo + bits.TrailingZeros32(^(w >> lo))
-			if !yield(base+lo, base+hi) {
-				return
+			if !(row[j] <= low) {
+				return j
 			}
-			w &^= 1<<hi - 1
 		}
+		i = end
 	}
-	if start >= 0 {
-		yield(start, min(len(m)*32, n))
-	}
-}
-
-// count returns the number of allowed ids below n.
-func (m Mask) count(n int) int {
-	c := 0
-	for lo, hi := range m.each(n) {
-		c += hi - lo
-	}
-	return c
+	return len(row)
 }

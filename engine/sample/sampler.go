@@ -188,10 +188,7 @@ func (s *Sampler) pick(row []float32, p *Params, mask Mask, key Key) (Choice, er
 // candidates fills found with the allowed tokens whose logit is less than reach temperatures
 // below the largest, or with the TopK largest, and returns the number of allowed tokens.
 func (s *Sampler) candidates(row []float32, p *Params, mask Mask, reach float64) (int, error) {
-	n := len(row)
-	if mask != nil {
-		n = mask.count(n)
-	}
+	n := mask.count(len(row))
 	var err error
 	if p.TopK > 0 && p.TopK < n {
 		if s.found, err = TopK(s.found[:0], row, mask, p.TopK); err != nil {
@@ -251,41 +248,17 @@ func (s *Sampler) processed(p *Params, place, kept int) (float64, []LogProb) {
 // above appends the allowed logits that lie less than span below the largest allowed one, and
 // all that equal it, in order of id. -Inf is never among them.
 func above(dst []Logit, row []float32, mask Mask, span float64) ([]Logit, error) {
-	inf := float32(math.Inf(-1))
-	best, low := inf, inf
-	if mask == nil {
-		// A look at a few logits first keeps the list short from the start.
-		for i := 0; i < len(row); i += 61 {
-			best = max(best, row[i])
-		}
-		if best != best {
+	best := float32(math.Inf(-1))
+	for i := mask.next(row, 0, best); i < len(row); i = mask.next(row, i, best) {
+		if best = row[i]; best != best {
 			return dst, ErrNaN
 		}
-		low = below(best, span)
 	}
-	base := len(dst)
-	for lo, hi := range mask.each(len(row)) {
-		for i, v := range row[lo:hi] {
-			if v <= low {
-				continue
-			}
-			if v != v {
-				return dst[:base], ErrNaN
-			}
-			if v > best {
-				best = v
-				low = below(best, span)
-			}
-			dst = append(dst, Logit{int32(lo + i), v})
-		}
+	low := below(best, span)
+	for i := mask.next(row, 0, low); i < len(row); i = mask.next(row, i+1, low) {
+		dst = append(dst, Logit{int32(i), row[i]})
 	}
-	kept := dst[:base]
-	for _, l := range dst[base:] {
-		if l.Value > low {
-			kept = append(kept, l)
-		}
-	}
-	return kept, nil
+	return dst, nil
 }
 
 // below is the largest value that lies at least span below v, and always below v itself.

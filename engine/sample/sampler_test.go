@@ -249,7 +249,7 @@ func TestWorkedExample(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var s Sampler
-			p := c.p
+			p, row := c.p, slices.Clone(row) // Choose writes to the row while it works
 			p.LogProbs, p.Processed, p.TopLogProbs = true, true, 10
 			const draws = 40_000
 			got := map[int32]int{}
