@@ -1,10 +1,11 @@
-package gguf
+package gguf_test
 
 import (
 	"path/filepath"
 	"testing"
 
 	"github.com/hotpath-go/hotpath/internal/testdata"
+	"github.com/hotpath-go/hotpath/model/gguf"
 )
 
 func TestRealFiles(t *testing.T) {
@@ -24,7 +25,7 @@ func TestRealFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := testdata.Read(t, filepath.ToSlash(rel))
-		f, err := Parse(b)
+		f, err := gguf.Parse(b)
 		if err != nil {
 			t.Errorf("%s: %v", rel, err)
 			continue
