@@ -129,13 +129,15 @@ func encodeQ6_K(dst []byte, src []float32) {
 				continue
 			}
 			for i, v := range src[16*j:][:16] {
-				e := 16*j + i
-				q := code(v/scale, -32, 31) + 32
-				part, lane := e>>7, e&31
-				quarter := e >> 5 & 3
-				dst[64*part+quarter&1*32+lane] |= byte(q&15) << (quarter >> 1 * 4)
-				dst[128+32*part+lane] |= byte(q>>4) << (2 * quarter)
+				putQ6(dst, 16*j+i, byte(code(v/scale, -32, 31)+32))
 			}
 		}
 	}
+}
+
+// putQ6 stores the code of element e, 0 to 63, in a Q6_K block whose codes start at zero.
+func putQ6(block []byte, e int, q byte) {
+	part, quarter, lane := e>>7, e>>5&3, e&31
+	block[64*part+quarter&1*32+lane] |= q & 15 << (quarter >> 1 * 4)
+	block[128+32*part+lane] |= q >> 4 << (2 * quarter)
 }
