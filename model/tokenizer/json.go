@@ -1,0 +1,272 @@
+package tokenizer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// maxFile bounds a tokenizer.json; the largest published one has 33 MB.
+const maxFile = 256 << 20
+
+type fileJSON struct {
+	AddedTokens []struct {
+		ID         int64  `json:"id"`
+		Content    string `json:"content"`
+		SingleWord bool   `json:"single_word"`
+		LStrip     bool   `json:"lstrip"`
+		RStrip     bool   `json:"rstrip"`
+		Normalized bool   `json:"normalized"`
+		Special    bool   `json:"special"`
+	} `json:"added_tokens"`
+	Normalizer    json.RawMessage `json:"normalizer"`
+	PreTokenizer  json.RawMessage `json:"pre_tokenizer"`
+	PostProcessor json.RawMessage `json:"post_processor"`
+	Decoder       json.RawMessage `json:"decoder"`
+	Model         struct {
+		Type         string          `json:"type"`
+		Vocab        json.RawMessage `json:"vocab"`
+		Merges       json.RawMessage `json:"merges"`
+		Unknown      *string         `json:"unk_token"`
+		Prefix       *string         `json:"continuing_subword_prefix"`
+		Suffix       *string         `json:"end_of_word_suffix"`
+		Dropout      *float64        `json:"dropout"`
+		FuseUnknown  bool            `json:"fuse_unk"`
+		ByteFallback bool            `json:"byte_fallback"`
+		IgnoreMerges bool            `json:"ignore_merges"`
+	} `json:"model"`
+}
+
+// FromJSON reads a tokenizer.json with a BPE model, and from tokenizer_config.json, which may be
+// nil, only which tokens open and end a text and whether they are added. Where neither says it,
+// the well-known names are taken. Truncation and padding settings are ignored.
+//
+// Errors wrap ErrFormat, ErrUnsupported or ErrLimit and name the field.
+func FromJSON(tokenizerJSON, tokenizerConfigJSON []byte) (*Tokenizer, error) {
+	if len(tokenizerJSON) > maxFile {
+		return nil, overLimit("bytes of tokenizer.json", len(tokenizerJSON), maxFile)
+	}
+	var f fileJSON
+	if err := json.Unmarshal(tokenizerJSON, &f); err != nil {
+		return nil, malformed("tokenizer.json", "%v", err)
+	}
+	m := &f.Model
+	switch {
+	case m.Type != "BPE" && (m.Type != "" || m.Merges == nil):
+		return nil, unsupported("model.type", "%q", m.Type)
+	case m.Prefix != nil && *m.Prefix != "":
+		return nil, unsupported("model.continuing_subword_prefix", "%q", *m.Prefix)
+	case m.Suffix != nil && *m.Suffix != "":
+		return nil, unsupported("model.end_of_word_suffix", "%q", *m.Suffix)
+	case m.Dropout != nil && *m.Dropout != 0:
+		return nil, unsupported("model.dropout", "%v: encoding would be random", *m.Dropout)
+	}
+	d := &description{
+		byteFallback: m.ByteFallback, ignoreMerges: m.IgnoreMerges, fuseUnknown: m.FuseUnknown,
+		unknown: -1, bos: -1, eos: -1,
+	}
+	if err := d.readVocab(&f); err != nil {
+		return nil, err
+	}
+	if err := d.readMerges(m.Merges); err != nil {
+		return nil, err
+	}
+	if err := d.readNormalizer(f.Normalizer, "normalizer", 0); err != nil {
+		return nil, err
+	}
+	if err := d.readPreTokenizer(f.PreTokenizer, "pre_tokenizer", 0); err != nil {
+		return nil, err
+	}
+	if err := d.readDecoder(f.Decoder); err != nil {
+		return nil, err
+	}
+	if err := d.readPostProcessor(f.PostProcessor, "post_processor", 0); err != nil {
+		return nil, err
+	}
+	if err := d.readConfig(tokenizerConfigJSON); err != nil {
+		return nil, err
+	}
+	return d.build()
+}
+
+// wordJSON is an entry of model.vocab.
+type wordJSON struct {
+	text string
+	id   int
+}
+
+func (d *description) readVocab(f *fileJSON) error {
+	words, err := readWords(f.Model.Vocab)
+	if err != nil {
+		return err
+	}
+	// Ids may leave holes, but not so many that the table outgrows the file.
+	count := len(words) + len(f.AddedTokens)
+	limit := min(2*count+1<<16, maxTokens)
+	largest := -1
+	for _, w := range words {
+		if w.id >= limit {
+			return malformed("model.vocab", "token %q: id %d, limit %d for %d tokens", clip(w.text), w.id, limit, count)
+		}
+		largest = max(largest, w.id)
+	}
+	if len(words) == 0 {
+		return malformed("model.vocab", "no tokens")
+	}
+	d.vocab.id = make(map[string]int32, count)
+	d.vocab.reserve(largest + 1 + len(f.AddedTokens))
+	for _, w := range words {
+		kind := Normal
+		if f.Model.Unknown != nil && w.text == *f.Model.Unknown {
+			kind = Unknown
+		} else if _, ok := byteToken(w.text); ok && d.byteFallback {
+			kind = Byte
+		}
+		if d.vocab.has(int32(w.id)) {
+			return malformed("model.vocab", "tokens %q and %q: same id %d", clip(d.vocab.text[w.id]), clip(w.text), w.id)
+		}
+		if _, ok := d.vocab.id[w.text]; ok {
+			return malformed("model.vocab", "token %q: given twice", clip(w.text))
+		}
+		d.vocab.add(w.id, w.text, kind, false)
+	}
+	for i, a := range f.AddedTokens {
+		field := fmt.Sprintf("added_tokens[%d]", i)
+		switch {
+		case a.ID < 0 || a.ID >= int64(limit):
+			return malformed(field+".id", "%d, limit %d for %d tokens", a.ID, limit, count)
+		case a.Content == "":
+			return malformed(field+".content", "empty")
+		case len(a.Content) > maxTokenBytes:
+			return overLimit("bytes of "+field+".content", len(a.Content), maxTokenBytes)
+		}
+		id := int32(a.ID)
+		if have, ok := d.vocab.id[a.Content]; ok && have != id {
+			return malformed(field, "%q: id %d here, %d before", clip(a.Content), id, have)
+		}
+		if d.vocab.has(id) && d.vocab.text[id] != a.Content {
+			return malformed(field, "id %d: %q here, %q before", id, clip(a.Content), clip(d.vocab.text[id]))
+		}
+		kind := UserDefined
+		switch {
+		case f.Model.Unknown != nil && a.Content == *f.Model.Unknown:
+			kind = Unknown
+		case a.Special:
+			kind = Control
+		}
+		d.vocab.add(int(id), a.Content, kind, a.Special)
+		d.added = append(d.added, addedToken{
+			id: id, content: a.Content, singleWord: a.SingleWord,
+			trimL: a.LStrip, trimR: a.RStrip, normalized: a.Normalized,
+		})
+	}
+	if f.Model.Unknown != nil {
+		id, ok := d.vocab.id[*f.Model.Unknown]
+		if !ok {
+			return malformed("model.unk_token", "%q is not in the vocabulary", clip(*f.Model.Unknown))
+		}
+		d.unknown = id
+	}
+	return nil
+}
+
+// readWords reads an object of token to id, keeping what a map would hide: keys given twice.
+func readWords(raw json.RawMessage) ([]wordJSON, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
+		return nil, malformed("model.vocab", "not an object of token to id")
+	}
+	var words []wordJSON
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, malformed("model.vocab", "%v", err)
+		}
+		value, err := dec.Token()
+		if err != nil {
+			return nil, malformed("model.vocab", "%v", err)
+		}
+		text, _ := key.(string)
+		n, ok := value.(float64)
+		if !ok || n < 0 || n != float64(int(n)) || n > maxTokens {
+			return nil, malformed("model.vocab", "token %q: id %v, want a whole number from 0 to %d", clip(text), value, maxTokens)
+		}
+		if len(text) > maxTokenBytes {
+			return nil, overLimit(fmt.Sprintf("bytes of token %v of model.vocab", value), len(text), maxTokenBytes)
+		}
+		words = append(words, wordJSON{text, int(n)})
+		if len(words) > maxTokens {
+			return nil, overLimit("tokens of model.vocab", len(words), maxTokens)
+		}
+	}
+	return words, nil
+}
+
+// readMerges reads a list of "left right" or ["left","right"].
+func (d *description) readMerges(raw json.RawMessage) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if tok, err := dec.Token(); err != nil || tok != json.Delim('[') {
+		return malformed("model.merges", "not a list")
+	}
+	for i := 0; dec.More(); i++ {
+		if i >= maxMerges {
+			return overLimit("model.merges", i+1, maxMerges)
+		}
+		tok, err := dec.Token()
+		if err != nil {
+			return malformed(fmt.Sprintf("model.merges[%d]", i), "%v", err)
+		}
+		var left, right string
+		ok := false
+		if text, isText := tok.(string); isText {
+			left, right, ok = strings.Cut(text, " ")
+			ok = ok && !strings.Contains(right, " ")
+		} else if tok == json.Delim('[') {
+			l, _ := dec.Token()
+			r, _ := dec.Token()
+			end, _ := dec.Token()
+			var okL, okR bool
+			left, okL = l.(string)
+			right, okR = r.(string)
+			ok = okL && okR && end == json.Delim(']')
+		}
+		if !ok {
+			return malformed(fmt.Sprintf("model.merges[%d]", i), "not a pair of tokens")
+		}
+		if err := d.addMerge(i, left, right); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addMerge adds a merge rule by the texts of its parts; i is its rank.
+func (d *description) addMerge(i int, left, right string) error {
+	l, okL := d.vocab.id[left]
+	r, okR := d.vocab.id[right]
+	var buf [64]byte
+	both := append(append(buf[:0], left...), right...)
+	id, ok := d.vocab.id[string(both)]
+	switch {
+	case left == "" || right == "":
+		return malformed(fmt.Sprintf("model.merges[%d]", i), "empty part")
+	case !okL:
+		return malformed(fmt.Sprintf("model.merges[%d]", i), "%q is not in the vocabulary", clip(left))
+	case !okR:
+		return malformed(fmt.Sprintf("model.merges[%d]", i), "%q is not in the vocabulary", clip(right))
+	case !ok:
+		return malformed(fmt.Sprintf("model.merges[%d]", i), "%q is not in the vocabulary", clip(string(both)))
+	}
+	d.merges = append(d.merges, merge{l, r, id, uint32(i)})
+	return nil
+}
+
+// clip shortens a text for an error message.
+func clip(s string) string {
+	const limit = 64
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
