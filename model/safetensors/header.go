@@ -54,10 +54,13 @@ func parse(b []byte) (*File, error) {
 		f.add(e)
 		return nil
 	})
+	if err == nil {
+		err = f.filled(len(data), len(b)-len(data))
+	}
 	if err != nil {
 		return nil, err
 	}
-	return f, f.filled(len(data), len(b)-len(data))
+	return f, nil
 }
 
 func (f *File) readMetadata(raw json.RawMessage) error {
