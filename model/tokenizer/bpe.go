@@ -92,6 +92,11 @@ func (t *Tokenizer) merge(s *scratch, dst []int32, w string) []int32 {
 			return append(dst, id)
 		}
 	}
+	if t.wholeLines && w[0] == '\n' {
+		if id, ok := t.id[w]; ok && t.mergeable(id) {
+			return append(dst, id)
+		}
+	}
 	if t.byteLevel {
 		t.spellBytes(s, w)
 	} else {
@@ -132,11 +137,6 @@ func (t *Tokenizer) wholeWord(s *scratch, w string) (int32, bool) {
 	}
 	id, ok := t.id[string(s.name)]
 	return id, ok && t.mergeable(id)
-}
-
-// mergeable reports whether encoding text may produce id.
-func (t *Tokenizer) mergeable(id int32) bool {
-	return t.flags[id]&flagControl == 0 && t.kind[id] != Unused
 }
 
 // spellBytes sets s.symbols to the tokens of w's bytes.

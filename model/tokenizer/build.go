@@ -19,6 +19,7 @@ type description struct {
 	byteLevel    bool
 	byteFallback bool
 	ignoreMerges bool
+	wholeLines   bool
 	fuseUnknown  bool
 	unknown      int32
 	virtual      []string
@@ -48,7 +49,7 @@ func (p *preTokenizer) add(name string, s ...splitter) {
 func (d *description) build() (*Tokenizer, error) {
 	t := &Tokenizer{
 		vocab: d.vocab, dec: d.dec, norm: d.norm, pre: d.pre.list,
-		byteLevel: d.byteLevel, ignoreMerges: d.ignoreMerges, fuseUnknown: d.fuseUnknown,
+		byteLevel: d.byteLevel, ignoreMerges: d.ignoreMerges, wholeLines: d.wholeLines, fuseUnknown: d.fuseUnknown,
 		unknown: d.unknown, virtual: d.virtual,
 		bos: d.bos, eos: d.eos, addBOS: d.addBOS, addEOS: d.addEOS, prefix: d.prefix, suffix: d.suffix,
 	}
@@ -101,7 +102,7 @@ func (t *Tokenizer) fillSymbols(d *description) {
 		t.runes.set(r, int32(t.Size()+i))
 	}
 	r, _ := utf8.DecodeRuneInString(blank)
-	t.cutSpaces = len(t.pre) == 0 && !t.ignoreMerges && (all || t.runes.get(r) >= 0)
+	t.cutSpaces = !t.ignoreMerges && (all || t.runes.get(r) >= 0)
 }
 
 // fillPairs sets the merge table. Merges into tokens that text must not produce are left out.
@@ -200,7 +201,7 @@ func (v *vocab) firstControl(names []string) int32 {
 func (d *description) sum(t *Tokenizer) (out [32]byte) {
 	w := sumWriter{h: sha256.New()}
 	w.text("hotpath tokenizer 1")
-	w.text(fmt.Sprint(d.byteLevel, d.byteFallback, d.ignoreMerges, d.fuseUnknown, d.unknown, t.unknown))
+	w.text(fmt.Sprint(d.byteLevel, d.byteFallback, d.ignoreMerges, d.wholeLines, d.fuseUnknown, d.unknown))
 	w.text(fmt.Sprintf("%q %q %q", d.norm.steps, d.pre.name, d.virtual))
 	w.text(fmt.Sprint(d.dec.byteLevel, d.dec.byteFallback, d.dec.strip))
 	w.text(fmt.Sprintf("%q", d.dec.replace))

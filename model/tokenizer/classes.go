@@ -9,15 +9,15 @@ import (
 type class uint16
 
 const (
-	isLetter  class = 1 << iota // \p{L}
-	isNumber                    // \p{N}
-	isMark                      // \p{M}
-	isSpace                     // \s: White_Space
-	isNewline                   // CR and LF
-	isUpper                     // \p{Lu} \p{Lt}
-	isLower                     // \p{Ll}
-	isCaseless                  // \p{Lm} \p{Lo}
-	isPunct                     // \p{P} \p{S}
+	isLetter   class = 1 << iota // \p{L}
+	isNumber                     // \p{N}
+	isMark                       // \p{M}
+	isSpace                      // \s: White_Space
+	isNewline                    // CR and LF
+	isUpper                      // \p{Lu} \p{Lt}
+	isLower                      // \p{Ll}
+	isCaseless                   // \p{Lm} \p{Lo}
+	isPunct                      // \p{P} \p{S}
 )
 
 // classes gives the properties of every character in the Unicode version of package unicode.

@@ -234,32 +234,35 @@ func (d *description) readMerges(raw json.RawMessage) error {
 		if !ok {
 			return malformed(fmt.Sprintf("model.merges[%d]", i), "not a pair of tokens")
 		}
-		if err := d.addMerge(i, left, right); err != nil {
+		if err := d.addMerge("model.merges", i, left, right); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addMerge adds a merge rule by the texts of its parts; i is its rank.
-func (d *description) addMerge(i int, left, right string) error {
+// addMerge adds a merge rule by the texts of its parts; i is its place in the field, and its rank.
+func (d *description) addMerge(field string, i int, left, right string) error {
 	l, okL := d.vocab.id[left]
 	r, okR := d.vocab.id[right]
 	var buf [64]byte
 	both := append(append(buf[:0], left...), right...)
 	id, ok := d.vocab.id[string(both)]
+	if okL && okR && ok && left != "" && right != "" {
+		d.merges = append(d.merges, merge{l, r, id, uint32(i)})
+		return nil
+	}
+	field = fmt.Sprintf("%s[%d]", field, i)
+	absent := string(both)
 	switch {
 	case left == "" || right == "":
-		return malformed(fmt.Sprintf("model.merges[%d]", i), "empty part")
+		return malformed(field, "empty part")
 	case !okL:
-		return malformed(fmt.Sprintf("model.merges[%d]", i), "%q is not in the vocabulary", clip(left))
+		absent = left
 	case !okR:
-		return malformed(fmt.Sprintf("model.merges[%d]", i), "%q is not in the vocabulary", clip(right))
-	case !ok:
-		return malformed(fmt.Sprintf("model.merges[%d]", i), "%q is not in the vocabulary", clip(string(both)))
+		absent = right
 	}
-	d.merges = append(d.merges, merge{l, r, id, uint32(i)})
-	return nil
+	return malformed(field, "%q is not in the vocabulary", clip(absent))
 }
 
 // clip shortens a text for an error message.

@@ -59,6 +59,7 @@ type Tokenizer struct {
 	byteLevel    bool
 	byteRunes    [256]rune
 	ignoreMerges bool // a word that is a token is taken whole
+	wholeLines   bool // a run of newlines that is a token is taken whole
 	fuseUnknown  bool
 	unknown      int32 // -1: what cannot be spelt is left out
 	bytes        [256]int32

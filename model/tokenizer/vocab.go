@@ -8,7 +8,7 @@ import (
 
 const (
 	maxTokens     = 1 << 22 // ids; the largest published vocabularies have 2^18
-	maxTokenBytes = 4096    // bytes of one token's text
+	maxTokenBytes = 1024    // bytes of one token's text
 	maxMerges     = 1 << 23
 )
 
@@ -64,6 +64,11 @@ func (v *vocab) add(id int, text string, kind Kind, special bool) {
 		v.flags[id] |= flagControl
 	}
 	v.id[text] = int32(id)
+}
+
+// mergeable reports whether encoding text may produce id.
+func (v *vocab) mergeable(id int32) bool {
+	return v.flags[id]&flagControl == 0 && v.kind[id] != Unused
 }
 
 // fillPieces computes what each token decodes to.
