@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/hotpath-go/hotpath/internal/ggufbuild"
@@ -170,4 +171,27 @@ func TestParseDoesNotCopy(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestConcurrentReads is for the race detector.
+func TestConcurrentReads(t *testing.T) {
+	t.Parallel()
+	f := parse(t, ggufbuild.File{
+		Pairs:   []ggufbuild.Pair{{Key: "k", Value: []string{"a", "b"}}},
+		Tensors: []ggufbuild.Tensor{one("a", 1)},
+	})
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for range 100 {
+				s, err := f.Meta().Get("k").Strings()
+				a, ok := f.Tensor("a")
+				if err != nil || len(s) != 2 || !ok || a.Rows != 1 || len(f.Tensors()) != 1 {
+					t.Errorf("got %q, %v, %v", s, err, a)
+				}
+				f.Release("a")
+			}
+		})
+	}
+	group.Wait()
 }

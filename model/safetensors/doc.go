@@ -8,7 +8,7 @@
 //
 // Files are taken as hostile: lengths are compared with the file before anything is allocated,
 // tensors must fill the data without gap or overlap, and an index names files of its own folder
-// only. Memory stays within a small multiple of the header's size.
+// only. Memory stays within a fixed multiple of the header's size (about 30).
 //
 // No byte of a tensor may be touched once Close has begun. A file that shrinks while it is mapped
 // makes reads of tensor data fault; run them in a guard that turns a fault into an error, as Open
