@@ -25,7 +25,7 @@ const (
 	maxWord = 1 << 30
 
 	// Scratch buffers above this many symbols are not kept.
-	keepSymbols = 1 << 16
+	keepSymbols = 1 << 18
 )
 
 // cached is the result of one short word.

@@ -178,3 +178,21 @@ func checkLlamaCpp(t *testing.T, tok *Tokenizer, suite string) {
 		}
 	}
 }
+
+// sourceFiles returns the text of this package's own files, as code to encode.
+func sourceFiles(t testing.TB) []string {
+	t.Helper()
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, string(b))
+	}
+	return out
+}

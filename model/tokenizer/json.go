@@ -173,29 +173,24 @@ func (d *description) readVocab(f *fileJSON) error {
 
 // readWords reads an object of token to id, keeping what a map would hide: keys given twice.
 func readWords(raw json.RawMessage) ([]wordJSON, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
+	in := jsonScanner{b: raw}
+	if !in.take('{') {
 		return nil, malformed("model.vocab", "not an object of token to id")
 	}
 	var words []wordJSON
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil, malformed("model.vocab", "%v", err)
-		}
-		value, err := dec.Token()
-		if err != nil {
-			return nil, malformed("model.vocab", "%v", err)
-		}
-		text, _ := key.(string)
-		n, ok := value.(float64)
-		if !ok || n < 0 || n != float64(int(n)) || n > maxTokens {
-			return nil, malformed("model.vocab", "token %q: id %v, want a whole number from 0 to %d", clip(text), value, maxTokens)
+	for !in.take('}') {
+		text, ok := in.text()
+		if !ok {
+			return nil, malformed("model.vocab", "token %d: not a text", len(words))
 		}
 		if len(text) > maxTokenBytes {
-			return nil, overLimit(fmt.Sprintf("bytes of token %v of model.vocab", value), len(text), maxTokenBytes)
+			return nil, overLimit(fmt.Sprintf("bytes of token %d of model.vocab", len(words)), len(text), maxTokenBytes)
 		}
-		words = append(words, wordJSON{text, int(n)})
+		id, ok := in.number()
+		if !ok {
+			return nil, malformed("model.vocab", "token %q: id is not a whole number from 0 to %d", clip(string(text)), maxTokens)
+		}
+		words = append(words, wordJSON{string(text), id})
 		if len(words) > maxTokens {
 			return nil, overLimit("tokens of model.vocab", len(words), maxTokens)
 		}
@@ -205,36 +200,29 @@ func readWords(raw json.RawMessage) ([]wordJSON, error) {
 
 // readMerges reads a list of "left right" or ["left","right"].
 func (d *description) readMerges(raw json.RawMessage) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if tok, err := dec.Token(); err != nil || tok != json.Delim('[') {
+	in := jsonScanner{b: raw}
+	if !in.take('[') {
 		return malformed("model.merges", "not a list")
 	}
-	for i := 0; dec.More(); i++ {
+	for i := 0; !in.take(']'); i++ {
 		if i >= maxMerges {
 			return overLimit("model.merges", i+1, maxMerges)
 		}
-		tok, err := dec.Token()
-		if err != nil {
-			return malformed(fmt.Sprintf("model.merges[%d]", i), "%v", err)
-		}
-		var left, right string
-		ok := false
-		if text, isText := tok.(string); isText {
-			left, right, ok = strings.Cut(text, " ")
-			ok = ok && !strings.Contains(right, " ")
-		} else if tok == json.Delim('[') {
-			l, _ := dec.Token()
-			r, _ := dec.Token()
-			end, _ := dec.Token()
+		var left, right []byte
+		var ok bool
+		if in.take('[') {
 			var okL, okR bool
-			left, okL = l.(string)
-			right, okR = r.(string)
-			ok = okL && okR && end == json.Delim(']')
+			left, okL = in.text()
+			right, okR = in.text()
+			ok = okL && okR && in.take(']')
+		} else if left, ok = in.text(); ok {
+			left, right, ok = bytes.Cut(left, []byte(" "))
+			ok = ok && bytes.IndexByte(right, ' ') < 0
 		}
 		if !ok {
 			return malformed(fmt.Sprintf("model.merges[%d]", i), "not a pair of tokens")
 		}
-		if err := d.addMerge("model.merges", i, left, right); err != nil {
+		if err := d.addMerge("model.merges", i, view(left), view(right)); err != nil {
 			return err
 		}
 	}

@@ -42,10 +42,11 @@ func (n *normalizer) apply(bufs *[2][]byte, text string) string {
 			}
 			buf = appendReplaced(buf, text, st.from, st.to)
 		default:
-			if norm.NFC.IsNormalString(text) {
+			n := norm.NFC.QuickSpanString(text)
+			if n == len(text) {
 				continue
 			}
-			buf = appendNFC(buf, text)
+			buf = appendNFC(append(buf, text[:n]...), text[n:])
 		}
 		bufs[which] = buf
 		text = view(buf)
