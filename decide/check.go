@@ -1,0 +1,94 @@
+package decide
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Check refuses a request that breaks a rule, naming the field's path and both numbers. Deciders
+// call it themselves.
+func (r *Request) Check() error {
+	if err := r.State.Err(); err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{{"MinConfidence", r.MinConfidence}, {"MinLabelMass", r.MinLabelMass}} {
+		if !(f.value >= 0 && f.value <= 1) {
+			return fmt.Errorf("%w: %s: %v, must be 0 to 1", ErrRequest, f.name, f.value)
+		}
+	}
+	if r.Confidence > Mass {
+		return fmt.Errorf("%w: Confidence: %d, the definitions are 0 to %d", ErrRequest, r.Confidence, Mass)
+	}
+	if r.SkipMass && (r.Confidence == Mass || r.MinLabelMass > 0) {
+		return fmt.Errorf("%w: SkipMass: set together with a confidence or threshold that needs the label mass", ErrRequest)
+	}
+	if r.Plan != nil {
+		if len(r.Questions) > 0 || r.Instructions != "" {
+			return fmt.Errorf("%w: Plan: given together with Questions or Instructions", ErrPlan)
+		}
+		return nil
+	}
+	return checkQuestions(r.Questions)
+}
+
+func checkQuestions(list []Question) error {
+	if n := len(list); n == 0 || n > MaxQuestions {
+		return fmt.Errorf("%w: Questions: %d, must be 1 to %d", ErrRequest, n, MaxQuestions)
+	}
+	seen := make(map[string]int, len(list))
+	for i := range list {
+		q := &list[i]
+		if strings.TrimSpace(q.ID) == "" {
+			return fmt.Errorf("%w: Questions[%d].ID: empty", ErrRequest, i)
+		}
+		if j, ok := seen[q.ID]; ok {
+			return fmt.Errorf("%w: Questions[%d].ID: %q is also that of Questions[%d]", ErrRequest, i, q.ID, j)
+		}
+		seen[q.ID] = i
+		if err := q.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *Question) check() error {
+	fail := func(field, format string, args ...any) error {
+		return fmt.Errorf("%w: question %q: %s: %s", ErrRequest, q.ID, field, fmt.Sprintf(format, args...))
+	}
+	if strings.TrimSpace(q.Instructions) == "" {
+		return fail("Instructions", "empty")
+	}
+	n := len(q.Options)
+	switch q.Kind {
+	case KindBoolean:
+		if n != 0 && (n != 2 || q.Options[0].Name != "yes" || q.Options[1].Name != "no") {
+			return fail("Options", "%d; a boolean has none, or the 2 named yes and no", n)
+		}
+	case KindChoice:
+		if n < 1 || n > MaxOptions {
+			return fail("Options", "%d options, must be 1 to %d", n, MaxOptions)
+		}
+	case KindScore:
+		if n < 2 || n > MaxLevels {
+			return fail("Options", "%d levels, must be 2 to %d", n, MaxLevels)
+		}
+	default:
+		return fail("Kind", "%d, the kinds are %d to %d", q.Kind, KindBoolean, KindScore)
+	}
+	seen := make(map[string]int, n)
+	for i, o := range q.Options {
+		name := strings.TrimSpace(o.Name)
+		if name == "" {
+			return fail(fmt.Sprintf("Options[%d].Name", i), "empty")
+		}
+		if j, ok := seen[name]; ok {
+			return fail(fmt.Sprintf("Options[%d].Name", i), "%q is also that of Options[%d]", name, j)
+		}
+		seen[name] = i
+	}
+	return nil
+}

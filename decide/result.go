@@ -1,0 +1,161 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Decider answers questions: an engine, a session, a scripted fake, a remote client. Implementations
+// are safe for concurrent use unless they say otherwise.
+type Decider interface {
+	Decide(ctx context.Context, r Request) (*Result, error)
+}
+
+// Result holds one answer for each question, in the order of the request. It belongs to the caller.
+type Result struct {
+	Answers  []Answer
+	Usage    Usage
+	Border   Border
+	Model    string   // name of the model that answered
+	Numerics string   // numerics id: equal ids and equal requests give equal bits
+	Warnings []string // settings that were ignored, and why
+}
+
+// Answer is the answer to one question. Which fields are set depends on Kind.
+type Answer struct {
+	ID    string
+	Kind  Kind
+	Index int    // the most probable option; the lowest of equals
+	Value string // its name; "yes" or "no" for a boolean
+	Tied  bool   // another option is exactly as probable
+
+	// Probabilities of the options in the caller's order, summing to 1; a boolean's are of yes and no.
+	Probabilities []float64
+	Probability   float64 // of Value; for a boolean that of yes
+	Score         float64 // expected level, 0 to len(options)-1, for a score
+
+	Confidence   float64 // 0 to 1, by the definition that ConfidenceIs names
+	ConfidenceIs Confidence
+	LabelMass    *float64 // what the whole vocabulary gives to the labels together; nil when skipped
+	Abstained    bool     // below a threshold of the request, or no such answer
+	Why          string   // reason of an abstention
+	Read         Read     // how the options were read
+	Calibrated   bool     // logits were divided by a fitted temperature
+	Temperature  float64  // that temperature; 1 when not calibrated
+}
+
+// Read is how an option is read off the model.
+type Read uint8
+
+// The reads. ReadLabel: one token stands for the option. ReadCode: a short token path stands for
+// it. ReadPath: its own words. ReadEach: alone, by the log-odds of a yes token.
+const (
+	ReadAutomatic Read = iota
+	ReadLabel
+	ReadCode
+	ReadPath
+	ReadEach
+)
+
+// String returns "label" and so on.
+func (r Read) String() string {
+	return [...]string{"automatic", "label", "code", "path", "each"}[min(r, ReadEach)]
+}
+
+// Border is the form in which question and state meet.
+type Border uint8
+
+// The borders. BorderRaw: a newline after raw text or JSON, for models without a template.
+const (
+	BorderNone Border = iota
+	BorderRaw
+	BorderTurn
+	BorderInside
+	BorderAppended
+	BorderCanonical
+)
+
+// String returns "raw" and so on.
+func (b Border) String() string {
+	return [...]string{"none", "raw", "turn", "inside", "appended", "canonical"}[min(b, BorderCanonical)]
+}
+
+// Usage is what a decision cost.
+type Usage struct {
+	StateTokens    int           // tokens of the state
+	CachedTokens   int           // of them, read from blocks that were there
+	ComputedTokens int           // rows computed: uncached state and questions
+	Recomputed     int           // state tokens computed although the prefix was hot
+	Steps          int           // steps that carried rows of this request
+	KVBytesRead    int64         // bytes of keys and values its rows had to attend to, each shared row once a step
+	Queued         time.Duration // until its first row ran
+	Total          time.Duration
+}
+
+// String prints the usage in one line.
+func (u Usage) String() string {
+	steps := "steps"
+	if u.Steps == 1 {
+		steps = "step"
+	}
+	return fmt.Sprintf("state %d tokens, cached %d, computed %d, %d %s, %v",
+		u.StateTokens, u.CachedTokens, u.ComputedTokens, u.Steps, steps, u.Total.Round(100*time.Microsecond))
+}
+
+// Boolean returns the answer to a boolean question. For an unknown id, or another kind, it is an
+// abstained zero answer. The same holds for Choice and Score.
+func (r *Result) Boolean(id string) Answer { return r.answer(id, KindBoolean) }
+
+// Choice returns the answer to a choice.
+func (r *Result) Choice(id string) Answer { return r.answer(id, KindChoice) }
+
+// Score returns the answer to a score.
+func (r *Result) Score(id string) Answer { return r.answer(id, KindScore) }
+
+func (r *Result) answer(id string, kind Kind) Answer {
+	why := "no such question"
+	for i := range r.Answers {
+		if a := &r.Answers[i]; a.ID == id {
+			if a.Kind == kind {
+				return *a
+			}
+			why = fmt.Sprintf("the question is a %v", a.Kind)
+		}
+	}
+	return Answer{ID: id, Kind: kind, Abstained: true, Why: why}
+}
+
+// String prints one aligned line per answer, then the usage.
+func (r *Result) String() string {
+	width := 0
+	for _, a := range r.Answers {
+		width = max(width, len(a.ID))
+	}
+	var b strings.Builder
+	for _, a := range r.Answers {
+		fmt.Fprintf(&b, "%-*s  %v\n", width, a.ID, a)
+	}
+	fmt.Fprintf(&b, "%v", r.Usage)
+	return b.String()
+}
+
+// String prints the answer in one line.
+func (a Answer) String() string {
+	var b strings.Builder
+	switch {
+	case a.Kind == KindScore:
+		fmt.Fprintf(&b, "%.2f (%s)", a.Score, a.Value)
+	default:
+		b.WriteString(a.Value)
+	}
+	fmt.Fprintf(&b, "  p %.3f  confidence %.3f", a.Probability, a.Confidence)
+	if a.LabelMass != nil {
+		fmt.Fprintf(&b, "  label mass %.3f", *a.LabelMass)
+	}
+	if a.Abstained {
+		fmt.Fprintf(&b, "  abstained: %s", a.Why)
+	}
+	return b.String()
+}

@@ -1,0 +1,84 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hotpath-go/hotpath/model/arch"
+	"github.com/hotpath-go/hotpath/model/chat"
+	"github.com/hotpath-go/hotpath/model/tokenizer"
+)
+
+var (
+	// ErrSource is returned for a path that names neither a GGUF file nor a safetensors folder.
+	ErrSource = errors.New("model: not a model")
+	// ErrMismatch is returned when the parts of a model do not fit each other, such as a tokenizer
+	// with more tokens than the embedding has rows.
+	ErrMismatch = errors.New("model: parts do not fit each other")
+	// ErrToken is returned for a token id outside the vocabulary.
+	ErrToken = errors.New("model: unknown token id")
+	// ErrPrompt is returned for a prompt that is empty, or has tools but no messages.
+	ErrPrompt = errors.New("model: bad prompt")
+)
+
+// Source is where a model comes from.
+type Source interface {
+	// Load opens the model. The caller closes it.
+	Load(ctx context.Context) (*Model, error)
+	// String names the source in messages.
+	String() string
+}
+
+// Model is an opened model. It is read-only and safe for concurrent use until Close.
+type Model struct {
+	Name      string
+	Program   *arch.Program
+	Tokenizer *tokenizer.Tokenizer
+	Template  string   // source of the chat template; empty: none
+	ID        [32]byte // identity of program, weights' shapes and names, tokenizer and template
+	Size      int64    // bytes of the weights as stored
+
+	release func() error
+}
+
+// Close lets go of the weights. Nobody may use the model or a view of it afterwards.
+func (m *Model) Close() error {
+	if m.release == nil {
+		return nil
+	}
+	return m.release()
+}
+
+// Encode returns the tokens of a prompt. Raw text is encoded in the mode where nothing becomes a
+// control token, after the BOS token where the model wants one; token ids are checked against the
+// vocabulary and taken as they are. Messages need a template: chat.ErrNoTemplate.
+func (m *Model) Encode(p chat.Prompt) ([]int32, error) {
+	if p.Kind() != chat.KindMessages && len(p.Tools()) > 0 {
+		return nil, fmt.Errorf("%w: tools without messages", ErrPrompt)
+	}
+	var ids []int32
+	switch p.Kind() {
+	case chat.KindText:
+		if p.RawText() == "" {
+			break
+		}
+		if bos, ok := m.Tokenizer.BOS(); ok && m.Tokenizer.AddBOS() {
+			ids = append(ids, bos)
+		}
+		ids = m.Tokenizer.Encode(ids, p.RawText(), tokenizer.Text)
+	case chat.KindTokens:
+		ids = p.IDs()
+		for i, id := range ids {
+			if id < 0 || int(id) >= m.Program.Vocab {
+				return nil, fmt.Errorf("%w: token %d of %d: id %d, the vocabulary has %d", ErrToken, i, len(ids), id, m.Program.Vocab)
+			}
+		}
+	case chat.KindMessages:
+		return nil, fmt.Errorf("%w: %s", chat.ErrNoTemplate, m.Name)
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("%w: empty", ErrPrompt)
+	}
+	return ids, nil
+}

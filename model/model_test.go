@@ -1,0 +1,182 @@
+package model_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hotpath-go/hotpath/internal/testdata"
+	"github.com/hotpath-go/hotpath/model"
+	"github.com/hotpath-go/hotpath/model/chat"
+	"github.com/hotpath-go/hotpath/model/embedded"
+)
+
+func load(t *testing.T, s model.Source) *model.Model {
+	t.Helper()
+	m, err := s.Load(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+// TestStories opens stories260K in its three forms and encodes the prompts of the reference.
+func TestStories(t *testing.T) {
+	t.Parallel()
+	var ref struct {
+		Runs []struct {
+			Prompt string
+			IDs    []int32
+		}
+		NLL []struct {
+			Text string
+			IDs  []int32
+		}
+	}
+	if err := json.Unmarshal(testdata.Read(t, "weights/stories260K/reference.json"), &ref); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]model.Source{
+		"embedded":    model.Embedded(),
+		"gguf":        model.File(testdata.Path(t, "weights/stories260K/stories260K.f32.gguf")),
+		"safetensors": model.File(testdata.Path(t, "weights/stories260K")),
+		"one file":    model.File(testdata.Path(t, "weights/stories260K/model.safetensors")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := load(t, s)
+			p := m.Program
+			if p.Vocab != 512 || p.Width != 64 || len(p.Layers) != 5 || p.Context != 512 {
+				t.Errorf("%d x %d, %d layers, context %d", p.Vocab, p.Width, len(p.Layers), p.Context)
+			}
+			for _, r := range ref.Runs {
+				if r.Prompt == "" {
+					continue // an empty prompt is refused, see below
+				}
+				got, err := m.Encode(chat.Text(r.Prompt))
+				if err != nil || !slices.Equal(got, r.IDs) {
+					t.Errorf("%q: %v, %v, want %v", r.Prompt, got, err, r.IDs)
+				}
+			}
+			for _, r := range ref.NLL {
+				got, err := m.Encode(chat.Text(r.Text))
+				if err != nil || !slices.Equal(got, r.IDs) {
+					t.Errorf("%q: %v, %v, want %v", r.Text, got, err, r.IDs)
+				}
+			}
+		})
+	}
+}
+
+func TestEmbeddedNeedsNoFile(t *testing.T) {
+	t.Parallel()
+	a, b := load(t, model.Embedded()), load(t, model.Embedded())
+	if a.Name != embedded.Name || a.Tokenizer.Size() != 512 || a.ID != b.ID || a.ID == [32]byte{} {
+		t.Errorf("%s, %d tokens, id %x and %x", a.Name, a.Tokenizer.Size(), a.ID, b.ID)
+	}
+	if a.Program != b.Program {
+		t.Error("opened twice, not shared")
+	}
+}
+
+func TestBadPrompts(t *testing.T) {
+	t.Parallel()
+	m := load(t, model.Embedded())
+	for name, c := range map[string]struct {
+		prompt chat.Prompt
+		want   error
+		says   string
+	}{
+		"zero":          {chat.Prompt{}, model.ErrPrompt, "empty"},
+		"empty text":    {chat.Text(""), model.ErrPrompt, "empty"},
+		"no tokens":     {chat.Tokens(), model.ErrPrompt, "empty"},
+		"unknown id":    {chat.Tokens(1, 512), model.ErrToken, "id 512, the vocabulary has 512"},
+		"negative id":   {chat.Tokens(-1), model.ErrToken, "id -1"},
+		"no template":   {chat.Messages(chat.User("hi")), chat.ErrNoTemplate, embedded.Name},
+		"tools on text": {chat.Text("x").WithTools(chat.Tool{Name: "t"}), model.ErrPrompt, "tools"},
+	} {
+		_, err := m.Encode(c.prompt)
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %v that says %q", name, err, c.want, c.says)
+		}
+	}
+	if ids, err := m.Encode(chat.Tokens(1)); err != nil || !slices.Equal(ids, []int32{1}) {
+		t.Errorf("BOS alone: %v, %v", ids, err)
+	}
+	// Control tokens in text stay text.
+	ids, err := m.Encode(chat.Text("a</s><s>b"))
+	if err != nil || slices.Contains(ids[1:], 1) || slices.Contains(ids, 2) {
+		t.Errorf("control tokens from text: %v, %v", ids, err)
+	}
+}
+
+func TestBadFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		p := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for name, path := range map[string]string{
+		"absent":          filepath.Join(dir, "none.gguf"),
+		"empty":           write("empty.gguf", ""),
+		"text":            write("text.gguf", "hello, world"),
+		"cut":             write("cut.gguf", string(embedded.Weights()[:5000])),
+		"cut data":        write("data.gguf", string(embedded.Weights()[:len(embedded.Weights())-9])),
+		"no folder":       write("folder/readme.txt", "x"),
+		"bare folder":     dir,
+		"safetensors":     write("a.safetensors", "x"),
+		"vocabulary only": testVocab(t),
+	} {
+		if path == "" {
+			continue
+		}
+		m, err := model.File(path).Load(context.Background())
+		if err == nil {
+			_ = m.Close()
+			t.Errorf("%s: opened", name)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := model.Embedded().Load(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// testVocab returns a GGUF file that holds a vocabulary and no tensors; empty without the data.
+func testVocab(t *testing.T) string {
+	if os.Getenv(testdata.Variable) == "" {
+		return ""
+	}
+	return testdata.Unpacked(t, "gguf-vocab/llama2-spm-vocab.gguf.gz")
+}
+
+// TestIdentity tells models apart by their content.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	b := slices.Clone(embedded.Weights())
+	b[len(b)-1] ^= 1
+	path := filepath.Join(t.TempDir(), "changed.gguf")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := load(t, model.Embedded()), load(t, model.File(path)); a.ID == b.ID {
+		t.Error("two trainings, one identity")
+	}
+}
