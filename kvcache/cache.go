@@ -89,6 +89,9 @@ func (c *Cache) BlockSize() int { return c.size }
 // Blocks returns how many pool blocks there are.
 func (c *Cache) Blocks() int { return c.opt.Blocks }
 
+// ScratchBlocks returns how many scratch blocks there are.
+func (c *Cache) ScratchBlocks() int { return c.opt.Scratch }
+
 // Hit is a prefix found in the cache, with a reference on each of its blocks. Give it to
 // NewSequence or Hold, or Release it.
 type Hit struct {
@@ -219,21 +222,29 @@ func (c *Cache) Available() int {
 	return c.pool.Available()
 }
 
-// Fits returns nil when a request of the given number of blocks could run once all others have
-// finished: ErrTooLarge when it exceeds the pool, ErrHeld when it exceeds what holds leave.
-func (c *Cache) Fits(blocks int) error {
+// Fits returns nil when a request that grows tokens to the given number of rows could run once
+// all others have finished: ErrTooLarge when it exceeds the pool, ErrHeld when it exceeds what
+// holds on anything but its own prefix leave. The error is a *CapacityError.
+func (c *Cache) Fits(ns Namespace, tokens []int32, rows int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expire()
-	return c.fits(blocks)
-}
-
-func (c *Cache) fits(blocks int) error {
-	if blocks > c.opt.Blocks {
-		return &CapacityError{Err: ErrTooLarge, Need: blocks, Have: c.opt.Blocks}
+	need := BlocksFor(0, rows, c.size)
+	if need > c.opt.Blocks {
+		return &CapacityError{Err: ErrTooLarge, Need: need, Have: c.opt.Blocks}
 	}
-	if have := c.opt.Blocks - c.holds.blocks; blocks > have {
-		return &CapacityError{Err: ErrHeld, Need: blocks, Have: have, Holders: c.holds.list()}
+	have := c.opt.Blocks - c.holds.blocks
+	if need <= have {
+		return nil
+	}
+	blocks, _, _, _ := c.lookup(ns, tokens, len(tokens))
+	for _, b := range blocks {
+		if c.holds.count[b] > 0 {
+			have++
+		}
+	}
+	if need > have {
+		return &CapacityError{Err: ErrHeld, Need: need, Have: have, Holders: c.holds.list()}
 	}
 	return nil
 }

@@ -242,6 +242,33 @@ func (s *Sequence) States(to int) (from, save StateID) {
 	return from, save
 }
 
+// State returns the state that the next span starts from; see States.
+func (s *Sequence) State() StateID {
+	s.cache.mu.Lock()
+	defer s.cache.mu.Unlock()
+	return s.run.last
+}
+
+// HasStates says whether the model has recurrent state.
+func (c *Cache) HasStates() bool { return c.states != nil }
+
+// TakeState hands out a state for a read's own use, never filed; GiveState returns it.
+func (c *Cache) TakeState() (StateID, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.states == nil {
+		return 0, &CapacityError{Err: ErrStates, Need: 1}
+	}
+	return c.states.take()
+}
+
+// GiveState returns a state that TakeState handed out.
+func (c *Cache) GiveState(id StateID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.states.unref(id)
+}
+
 // StateCopy returns, once, the copy that a fork needs before its first step.
 func (s *Sequence) StateCopy() (m StateCopy, needed bool) {
 	s.cache.mu.Lock()
