@@ -144,7 +144,7 @@ func (t *Tokenizer) fillAdded(added []addedToken) error {
 			continue
 		}
 		for mode := range sets {
-			if Mode(mode) == Text && t.flags[a.id]&flagControl != 0 {
+			if Mode(mode) == Text && (t.flags[a.id]&flagControl != 0 || t.kind[a.id] == Unknown) {
 				continue
 			}
 			if a.normalized {

@@ -21,7 +21,7 @@ const (
 )
 
 // classes gives the properties of every character in the Unicode version of package unicode.
-// Bytes that are not valid UTF-8 have none.
+// A byte that is not valid UTF-8 counts as U+FFFD, a symbol.
 type classes struct {
 	ascii [utf8.RuneSelf]class
 	pages [0x1100]*[256]class
@@ -71,9 +71,6 @@ func (c *classes) at(s string, i int) (class, int) {
 		return c.ascii[b], 1
 	}
 	r, w := utf8.DecodeRuneInString(s[i:])
-	if r == utf8.RuneError && w == 1 {
-		return 0, 1
-	}
 	return c.pages[r>>8][r&0xFF], w
 }
 

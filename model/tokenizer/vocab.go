@@ -66,9 +66,9 @@ func (v *vocab) add(id int, text string, kind Kind, special bool) {
 	v.id[text] = int32(id)
 }
 
-// mergeable reports whether encoding text may produce id.
+// mergeable reports whether characters may start as, and merge into, id.
 func (v *vocab) mergeable(id int32) bool {
-	return v.flags[id]&flagControl == 0 && v.kind[id] != Unused
+	return v.flags[id]&flagControl == 0 && v.kind[id] != Unused && v.kind[id] != Unknown
 }
 
 // fillPieces computes what each token decodes to.
