@@ -1,0 +1,177 @@
+package cpu
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/hotpath-go/hotpath/kvcache"
+	"github.com/hotpath-go/hotpath/model/arch"
+	"github.com/hotpath-go/hotpath/quant"
+)
+
+// cache holds the keys and values of all blocks. The memory of an attention layer is one run of
+// blocks; a block is a tile of keys and a tile of values for each head, for 16 positions.
+//
+// A tile of keys holds value d of all positions side by side, so that a register of scores needs no
+// horizontal sums. A tile of values holds position after position. In BF16 two neighbours share 32
+// bits, because that is what the processor's dot product and the cheapest conversion want: values
+// d and d+1 of a position in keys, positions p and p+1 in values. Heads are padded with zeros to
+// whole registers of 16 values.
+type cache struct {
+	format quant.Format
+	size   int // bytes of a value: 2 or 4
+	blocks int
+	layers []layerCache
+	memory []byte
+	bytes  int64 // of a block over all layers
+}
+
+type layerCache struct {
+	data    []byte
+	heads   int
+	dim     int // values of a head
+	padded  int // the same in whole registers
+	tile    int // bytes of the keys (or values) of a head in a block
+	stride  int // bytes of a block
+	storage quant.Format
+}
+
+func padded(dim int) int { return (dim + 15) &^ 15 }
+
+func openCache(list []*arch.Attention, format quant.Format, blocks int) (*cache, error) {
+	c := &cache{format: format, size: format.BlockBytes(), blocks: blocks}
+	var total int
+	for _, a := range list {
+		l := layerCache{heads: a.KVHeads, dim: a.HeadDim, padded: padded(a.HeadDim), storage: format}
+		l.tile = l.padded * blockSize * c.size
+		l.stride = 2 * l.heads * l.tile
+		c.layers = append(c.layers, l)
+		c.bytes += int64(l.stride)
+		total += l.stride * blocks
+	}
+	memory, err := reserve(total)
+	if err != nil {
+		return nil, err
+	}
+	c.memory = memory
+	for i := range c.layers {
+		n := c.layers[i].stride * blocks
+		c.layers[i].data, memory = memory[:n:n], memory[n:]
+	}
+	return c, nil
+}
+
+func (c *cache) close() {
+	unreserve(c.memory)
+	c.memory, c.layers = nil, nil
+}
+
+func (l *layerCache) keys(block kvcache.BlockID, head int) []byte {
+	at := int(block)*l.stride + 2*head*l.tile
+	return l.data[at : at+l.tile : at+l.tile]
+}
+
+func (l *layerCache) values(block kvcache.BlockID, head int) []byte {
+	at := int(block)*l.stride + (2*head+1)*l.tile
+	return l.data[at : at+l.tile : at+l.tile]
+}
+
+// keyAt and valueAt return where value d of a slot lies in a tile, counted in values.
+func (l *layerCache) keyAt(slot, d int) int {
+	if l.storage == quant.BF16 {
+		return d&^1*blockSize + 2*slot + d&1
+	}
+	return d*blockSize + slot
+}
+
+func (l *layerCache) valueAt(slot, d int) int {
+	if l.storage == quant.BF16 {
+		return slot&^1*l.padded + 2*d + slot&1
+	}
+	return slot*l.padded + d
+}
+
+// put stores a value in the tile's format.
+func (l *layerCache) put(tile []byte, at int, v float32) {
+	switch l.storage {
+	case quant.BF16:
+		binary.LittleEndian.PutUint16(tile[2*at:], quant.Float32ToBF16(v))
+	case quant.F16:
+		binary.LittleEndian.PutUint16(tile[2*at:], quant.Float32ToF16(v))
+	default:
+		binary.LittleEndian.PutUint32(tile[4*at:], math.Float32bits(v))
+	}
+}
+
+// store writes one position's key and value of a head.
+func (l *layerCache) store(block kvcache.BlockID, head, slot int, key, value []float32) {
+	k, v := l.keys(block, head), l.values(block, head)
+	for d := range l.dim {
+		l.put(k, l.keyAt(slot, d), key[d])
+		l.put(v, l.valueAt(slot, d), value[d])
+	}
+}
+
+// copySlots copies the stored bytes of slots lo to hi-1 from one tile to another.
+func (l *layerCache) copySlots(dst, src []byte, at func(slot, d int) int, lo, hi int) {
+	size := l.storage.BlockBytes()
+	for slot := lo; slot < hi; slot++ {
+		for d := range l.padded {
+			i := at(slot, d) * size
+			copy(dst[i:i+size], src[i:i+size])
+		}
+	}
+}
+
+// copyRows copies slots lo to hi-1 of a block to another block, byte for byte.
+func (c *cache) copyRows(to, from kvcache.BlockID, lo, hi int) {
+	for i := range c.layers {
+		l := &c.layers[i]
+		if lo == 0 && hi == blockSize {
+			copy(l.data[int(to)*l.stride:][:l.stride], l.data[int(from)*l.stride:][:l.stride])
+			continue
+		}
+		for h := range l.heads {
+			l.copySlots(l.keys(to, h), l.keys(from, h), l.keyAt, lo, hi)
+			l.copySlots(l.values(to, h), l.values(from, h), l.valueAt, lo, hi)
+		}
+	}
+}
+
+// canonical is the size of one position over all layers in the canonical layout.
+func (c *cache) canonical() int {
+	n := 0
+	for i := range c.layers {
+		n += 2 * c.layers[i].heads * c.layers[i].dim * c.size
+	}
+	return n
+}
+
+// export writes the first rows of a block in the canonical layout, import reads them.
+func (c *cache) export(block kvcache.BlockID, rows int, dst []byte) {
+	c.canonicalRows(block, rows, func(tile []byte, at int) { dst = dst[copy(dst, tile[at:at+c.size]):] })
+}
+
+func (c *cache) restore(block kvcache.BlockID, rows int, src []byte) {
+	c.canonicalRows(block, rows, func(tile []byte, at int) { src = src[copy(tile[at:at+c.size], src):] })
+}
+
+func (c *cache) canonicalRows(block kvcache.BlockID, rows int, visit func(tile []byte, at int)) {
+	for i := range c.layers {
+		l := &c.layers[i]
+		for slot := range rows {
+			for h := range l.heads {
+				for d := range l.dim {
+					visit(l.keys(block, h), l.keyAt(slot, d)*c.size)
+				}
+			}
+		}
+		for slot := range rows {
+			for h := range l.heads {
+				for d := range l.dim {
+					visit(l.values(block, h), l.valueAt(slot, d)*c.size)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package cpu
+
+import "github.com/hotpath-go/hotpath/model/arch"
+
+// ropeJob normalises and rotates the queries and keys of a row, and stores its keys and values. A
+// task is a row.
+type ropeJob struct {
+	r     *Runner
+	a     *arch.Attention
+	l     *layerCache
+	spans []int32 // span of each row
+
+	// cos and sin of the rows' angles, rows x pairs, for the rotation that they were computed for.
+	of       *arch.Rope
+	cos, sin []float32
+}
+
+// rope prepares the rows' queries, keys and values for attention and stores the latter two.
+func (r *Runner) rope(a *arch.Attention, l *layerCache) error {
+	j := &r.jobs.rope
+	j.a, j.l = a, l
+	if l == &r.cache.layers[0] { // the step's first layer
+		j.of, j.spans = nil, j.spans[:0]
+		for i := range r.plan.spans {
+			for range r.plan.spans[i].rows {
+				j.spans = append(j.spans, int32(i))
+			}
+		}
+	}
+	if a.Rope != nil && a.Rope != j.of {
+		j.of = a.Rope
+		j.angles()
+	}
+	return r.workers.Run(j, len(r.plan.tokens))
+}
+
+// angles computes the tables of the step's positions.
+func (j *ropeJob) angles() {
+	n := len(j.of.Freqs)
+	rows := len(j.r.plan.tokens)
+	j.cos, j.sin = grown(j.cos, rows*n), grown(j.sin, rows*n)
+	m := float64(j.of.Magnitude)
+	for row := range rows {
+		pos := float64(j.position(row))
+		cos, sin := j.cos[row*n:(row+1)*n], j.sin[row*n:(row+1)*n]
+		for i, f := range j.of.Freqs {
+			s, c := sincos(pos * f)
+			cos[i], sin[i] = float32(c*m), float32(s*m)
+		}
+	}
+}
+
+func (j *ropeJob) position(row int) int {
+	s := &j.r.plan.spans[j.spans[row]]
+	return s.pos + row - s.first
+}
+
+func (j *ropeJob) Do(_, row int) {
+	b, a := &j.r.bufs, j.a
+	q := b.q[row*a.Heads*a.HeadDim:][:a.Heads*a.HeadDim]
+	k := b.k[row*a.KVHeads*a.HeadDim:][:a.KVHeads*a.HeadDim]
+	v := b.v[row*a.KVHeads*a.HeadDim:][:a.KVHeads*a.HeadDim]
+	j.heads(q, a.QNorm, row)
+	j.heads(k, a.KNorm, row)
+	s := &j.r.plan.spans[j.spans[row]]
+	pos := j.position(row)
+	block, slot := s.dst[pos/blockSize-s.pos/blockSize], pos%blockSize
+	for h := range a.KVHeads {
+		j.l.store(block, h, slot, k[h*a.HeadDim:][:a.HeadDim], v[h*a.HeadDim:][:a.HeadDim])
+	}
+}
+
+// heads normalises and rotates each head of a row.
+func (j *ropeJob) heads(x []float32, n *arch.Norm, row int) {
+	for ; len(x) > 0; x = x[j.a.HeadDim:] {
+		head := x[:j.a.HeadDim]
+		if n != nil {
+			j.r.k.norm(head, head, n.Gain, n.Epsilon)
+		}
+		if rope := j.a.Rope; rope != nil {
+			pairs := len(rope.Freqs)
+			cos, sin := j.cos[row*pairs:][:pairs], j.sin[row*pairs:][:pairs]
+			if rope.Pairing == arch.Halves {
+				j.r.k.rotate(head[:pairs], head[pairs:2*pairs], cos, sin)
+			} else {
+				rotateAdjacentGeneric(head[:2*pairs], cos, sin)
+			}
+		}
+	}
+}

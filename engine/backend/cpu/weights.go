@@ -1,0 +1,99 @@
+package cpu
+
+import (
+	"context"
+
+	"github.com/hotpath-go/hotpath/model/arch"
+	"github.com/hotpath-go/hotpath/quant"
+)
+
+// weights are the matrices of a program as the path multiplies them.
+type weights struct {
+	layers []layerWeights
+	head   *matrix
+	memory [][]byte // panels
+	bytes  int64    // of panels and of rows that were converted
+}
+
+type layerWeights struct {
+	q, k, v, o     *matrix
+	gate, up, down *matrix
+}
+
+func (w *weights) close() {
+	for _, b := range w.memory {
+		unreserve(b)
+	}
+	w.memory = nil
+}
+
+// loadWeights prepares all matrices, with all workers. It stops between matrices when ctx ends.
+func loadWeights(ctx context.Context, r *Runner, arithmetic Arithmetic, progress func(done, total int64)) (*weights, error) {
+	w := &weights{layers: make([]layerWeights, len(r.program.Layers))}
+	var total, done int64
+	type item struct {
+		linear *arch.Linear
+		to     **matrix
+	}
+	var items []item
+	add := func(l *arch.Linear, to **matrix) {
+		items = append(items, item{l, to})
+		total += int64(len(l.Weight.Data))
+	}
+	for i := range r.program.Layers {
+		l, to := &r.program.Layers[i], &w.layers[i]
+		if a, ok := l.Mixer.(*arch.Attention); ok {
+			add(&a.Q, &to.q)
+			add(&a.K, &to.k)
+			add(&a.V, &to.v)
+			add(&a.O, &to.o)
+		}
+		if g, ok := l.Forward.(*arch.Gated); ok {
+			add(&g.Gate, &to.gate)
+			add(&g.Up, &to.up)
+			add(&g.Down, &to.down)
+		}
+	}
+	add(&arch.Linear{Weight: r.program.Head}, &w.head)
+	for _, it := range items {
+		if err := ctx.Err(); err != nil {
+			w.close()
+			return nil, err
+		}
+		m, source, packed, err := prepare(r.k, it.linear, arithmetic)
+		if err != nil {
+			w.close()
+			return nil, err
+		}
+		if packed > 0 {
+			if m.data, err = reserve(packed); err != nil {
+				w.close()
+				return nil, err
+			}
+			w.memory = append(w.memory, m.data)
+			if err := r.workers.Run(&packJob{m, source}, m.panels()); err != nil {
+				w.close()
+				return nil, err
+			}
+			w.bytes += int64(packed)
+		} else if source.Format != it.linear.Weight.Format {
+			w.bytes += int64(len(source.Data))
+		}
+		*it.to = m
+		done += int64(len(it.linear.Weight.Data))
+		if progress != nil {
+			progress(done, total)
+		}
+	}
+	return w, nil
+}
+
+// packJob writes the panels of a matrix.
+type packJob struct {
+	m *matrix
+	t quant.Tensor
+}
+
+func (j *packJob) Do(_, panel int) {
+	j.m.kernel.pack(j.m.data[panel*j.m.unit:][:j.m.unit], j.t, panel)
+}
