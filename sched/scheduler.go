@@ -169,7 +169,8 @@ func (s *Scheduler) valid(r *Request) error {
 			return &kvcache.CapacityError{Err: kvcache.ErrScratch, Need: blocks, Have: total}
 		}
 	}
-	return s.cache.Fits(r.Namespace, r.Tokens, len(r.Tokens)+r.MaxTokens)
+	// The last token is chosen and never computed.
+	return s.cache.Fits(r.Namespace, r.Tokens, len(r.Tokens)+max(0, r.MaxTokens-1))
 }
 
 func (e *BusyError) Error() string {
