@@ -73,6 +73,7 @@ const (
 	KindText                 // raw text: no template
 	KindMessages             // messages with their tools, rendered by the model's template
 	KindTokens               // token ids, used as they are
+	KindMixed                // messages added to text or token ids: refused
 )
 
 // Prompt is what a model is asked to continue: raw text, chat messages with their tools, or token
@@ -115,10 +116,14 @@ func (p Prompt) WithArg(name string, value json.RawMessage) Prompt {
 	return p
 }
 
-// With returns the prompt with messages appended; the receiver must be a prompt of messages or the zero Prompt.
+// With returns the prompt with messages appended. A prompt of text or token ids becomes one of no
+// kind that is refused when it is rendered.
 func (p Prompt) With(m ...Message) Prompt {
-	if p.kind == KindNone {
+	switch p.kind {
+	case KindNone:
 		p.kind = KindMessages
+	case KindText, KindTokens:
+		p.kind = KindMixed
 	}
 	p.messages = append(slices.Clip(p.messages), m...)
 	return p
@@ -143,4 +148,6 @@ func (p Prompt) Args() []Arg { return p.args }
 func (p Prompt) IDs() []int32 { return p.tokens }
 
 // IsZero reports whether the prompt is the zero Prompt.
-func (p Prompt) IsZero() bool { return p.kind == KindNone }
+func (p Prompt) IsZero() bool {
+	return p.kind == KindNone && len(p.tools) == 0 && len(p.args) == 0
+}
