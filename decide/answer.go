@@ -6,16 +6,19 @@ import (
 	"slices"
 )
 
-// Reading is what the model gave at the read row of one question.
+// Reading is what the model gave for one Read.
 type Reading struct {
-	Labels    []float32 // logits of the question's label ids, in the plan's order
-	LogSumExp float32   // of the whole vocabulary; not read when the request skips the mass
+	Labels    []float32 // logits of the read's label ids, in its order
+	LogSumExp float32   // of the whole vocabulary, where the read asks for it
 }
 
-// Answer turns the readings, one for each question in order, into answers: an option's logit is
-// the log-sum-exp over its spellings, the probabilities their softmax. Thresholds and the
-// confidence definition are the request's.
+// Answer turns readings, one for each Read of Spans in order, into answers: an option's logit is
+// the log-sum-exp over the spellings of its label, the probabilities their softmax. The request
+// gives the thresholds, the confidence definition and SkipMass.
 func (p *Plan) Answer(r Request, readings []Reading) ([]Answer, error) {
+	if len(readings) != len(p.questions) {
+		return nil, fmt.Errorf("%w: %d readings for %d reads", ErrPlan, len(readings), len(p.questions))
+	}
 	answers := make([]Answer, len(p.questions))
 	for i := range p.questions {
 		a, err := p.questions[i].answer(r, readings[i])
@@ -28,20 +31,22 @@ func (p *Plan) Answer(r Request, readings []Reading) ([]Answer, error) {
 }
 
 func (q *question) answer(r Request, in Reading) (Answer, error) {
+	if len(in.Labels) != len(q.labels) {
+		return Answer{}, fmt.Errorf("%w: question %q: %d logits for %d labels", ErrPlan, q.ID, len(in.Labels), len(q.labels))
+	}
 	for i, x := range in.Labels {
 		if x != x {
 			return Answer{}, fmt.Errorf("%w: question %q, label %d of %d", ErrNaN, q.ID, i, len(in.Labels))
 		}
 	}
-	logits := make([]float64, len(q.spellings))
-	at := 0
-	for i, n := range q.spellings {
-		var each [maxSpellings]float64
-		for j := range n {
-			each[j] = float64(in.Labels[at+j])
+	n := len(q.labels) / len(q.names) // spellings of a label
+	logits := make([]float64, len(q.names))
+	each := make([]float64, n)
+	for i := range logits {
+		for j := range each {
+			each[j] = float64(in.Labels[i*n+j])
 		}
-		logits[i] = logSumExp(each[:n])
-		at += n
+		logits[i] = logSumExp(each)
 	}
 	if math.IsInf(logits[argmax(logits)], 0) {
 		return Answer{}, fmt.Errorf("%w: question %q: no finite label", ErrNaN, q.ID)
@@ -49,16 +54,16 @@ func (q *question) answer(r Request, in Reading) (Answer, error) {
 
 	mass := math.NaN()
 	if !r.SkipMass {
-		if mass = math.Exp(logSumExp(logits) - float64(in.LogSumExp)); mass != mass {
-			return Answer{}, fmt.Errorf("%w: question %q: label mass", ErrNaN, q.ID)
+		// The sum over the vocabulary comes in float32, so that labels that are all there is may weigh
+		// a little more than it.
+		const slack = 1e-3
+		if mass = math.Exp(logSumExp(logits) - float64(in.LogSumExp)); !(mass <= 1+slack) {
+			return Answer{}, fmt.Errorf("%w: question %q: label mass %v, must be at most 1", ErrNaN, q.ID, mass)
 		}
 		mass = clamp(mass)
 	}
 	a := answer(r, q.Question, q.names, softmax(logits, 1), mass)
-	a.Read = ReadLabel
-	for i, x := range logits {
-		a.Tied = a.Tied || (i != a.Index && x == logits[a.Index])
-	}
+	a.Method = Label
 	return a, nil
 }
 
@@ -89,11 +94,7 @@ func NewAnswer(r Request, q Question, p []float64) (Answer, error) {
 	if r.SkipMass {
 		mass = math.NaN()
 	}
-	a := answer(r, q, names, slices.Clone(p), mass)
-	for i, x := range p {
-		a.Tied = a.Tied || (i != a.Index && x == p[a.Index])
-	}
-	return a, nil
+	return answer(r, q, names, slices.Clone(p), mass), nil
 }
 
 // answer fills in what follows from the probabilities. A mass that is not a number is absent.
@@ -103,6 +104,9 @@ func answer(r Request, q Question, names []string, p []float64, mass float64) An
 		ID: q.ID, Kind: q.Kind, Index: top, Value: names[top],
 		Probabilities: p, Probability: p[top],
 		Confidence: r.Confidence.Of(q.Kind, p, mass), ConfidenceIs: r.Confidence, Temperature: 1,
+	}
+	for i, x := range p {
+		a.Tied = a.Tied || (i != top && x == p[top])
 	}
 	switch q.Kind {
 	case KindBoolean:
@@ -115,9 +119,10 @@ func answer(r Request, q Question, names []string, p []float64, mass float64) An
 	if mass == mass {
 		a.LabelMass = &mass
 	}
+	threshold := max(r.MinConfidence, q.MinConfidence)
 	switch {
-	case a.Confidence < r.MinConfidence:
-		a.Abstained, a.Why = true, fmt.Sprintf("confidence %.3f, threshold %.3f", a.Confidence, r.MinConfidence)
+	case a.Confidence < threshold:
+		a.Abstained, a.Why = true, fmt.Sprintf("confidence %.3f, threshold %.3f", a.Confidence, threshold)
 	case a.LabelMass != nil && mass < r.MinLabelMass:
 		a.Abstained, a.Why = true, fmt.Sprintf("label mass %.3f, threshold %.3f", mass, r.MinLabelMass)
 	}

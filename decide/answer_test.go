@@ -10,19 +10,16 @@ import (
 
 func ln(x float64) float32 { return float32(math.Log(x)) }
 
-// two builds the compiled form of a question whose options have the given numbers of spellings.
-func compiled(q Question, spellings ...int) *Plan {
-	c := question{Question: q, spellings: spellings}
-	for i, n := range spellings {
-		if q.Kind == KindBoolean {
-			c.names = []string{"yes", "no"}
-		} else {
-			c.names = append(c.names, q.Options[i].Name)
-		}
-		for range n {
-			c.labels = append(c.labels, int32(len(c.labels)))
-		}
+// compiled is a plan of one question whose labels have the given number of spellings each.
+func compiled(q Question, spellings int) *Plan {
+	c := question{Question: q}
+	for _, o := range q.Options {
+		c.names = append(c.names, o.Name)
 	}
+	if q.Kind == KindBoolean {
+		c.names = []string{"yes", "no"}
+	}
+	c.labels = make([]int32, spellings*len(c.names))
 	return &Plan{questions: []question{c}}
 }
 
@@ -34,66 +31,66 @@ func TestAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		q         Question
-		spellings []int
+		spellings int
 		r         Request
 		in        Reading
 		want      Answer
 		mass      float64
 	}{
 		{
-			"spellings are summed", Boolean("b", "is it?"), []int{3, 2}, Request{},
-			Reading{Labels: []float32{ln(1), ln(2), ln(3), ln(1), ln(1)}, LogSumExp: ln(16)},
+			"spellings are summed", Boolean("b", "is it?"), 2, Request{},
+			Reading{Labels: []float32{ln(1), ln(5), ln(1), ln(1)}, LogSumExp: ln(16)},
 			Answer{Value: "yes", Probability: .75, Confidence: .5}, .5,
 		},
 		{
-			"a boolean's probability is that of yes", Boolean("b", "is it?"), []int{1, 1}, Request{},
+			"a boolean's probability is that of yes", Boolean("b", "is it?"), 1, Request{},
 			Reading{Labels: []float32{ln(1), ln(3)}, LogSumExp: ln(4)},
 			Answer{Value: "no", Index: 1, Probability: .25, Confidence: .5}, 1,
 		},
 		{
-			"choice", choice, []int{1, 1, 1}, Request{},
+			"choice", choice, 1, Request{},
 			Reading{Labels: []float32{ln(1), ln(8), ln(1)}, LogSumExp: ln(20)},
 			Answer{Value: "b", Index: 1, Probability: .8, Confidence: .7}, .5,
 		},
 		{
-			"score", score, []int{1, 1, 1}, Request{},
+			"score", score, 1, Request{},
 			Reading{Labels: []float32{ln(7), ln(2), ln(1)}, LogSumExp: ln(10)},
 			Answer{Value: "low", Probability: .7, Score: .4, Confidence: .4}, 1,
 		},
 		{
-			"the lowest of equals, and said so", choice, []int{1, 1, 1}, Request{},
+			"the lowest of equals, and said so", choice, 1, Request{},
 			Reading{Labels: []float32{ln(1), ln(2), ln(2)}, LogSumExp: ln(5)},
 			Answer{Value: "b", Index: 1, Probability: .4, Confidence: .1, Tied: true}, 1,
 		},
 		{
-			"below the threshold of confidence", choice, []int{1, 1, 1}, Request{MinConfidence: .75},
+			"below the threshold of confidence", choice, 1, Request{MinConfidence: .75},
 			Reading{Labels: []float32{ln(1), ln(8), ln(1)}, LogSumExp: ln(10)},
 			Answer{Value: "b", Index: 1, Probability: .8, Confidence: .7, Abstained: true}, 1,
 		},
 		{
-			"below the threshold of label mass", choice, []int{1, 1, 1}, Request{MinLabelMass: .6},
+			"below the threshold of label mass", choice, 1, Request{MinLabelMass: .6},
 			Reading{Labels: []float32{ln(1), ln(8), ln(1)}, LogSumExp: ln(20)},
 			Answer{Value: "b", Index: 1, Probability: .8, Confidence: .7, Abstained: true}, .5,
 		},
 		{
-			"confidence by mass", choice, []int{1, 1, 1}, Request{Confidence: Mass},
+			"confidence by mass", choice, 1, Request{Confidence: Mass},
 			Reading{Labels: []float32{ln(1), ln(8), ln(1)}, LogSumExp: ln(20)},
 			Answer{Value: "b", Index: 1, Probability: .8, Confidence: .4}, .5,
 		},
 		{
-			"mass skipped", choice, []int{1, 1, 1}, Request{SkipMass: true},
+			"mass skipped", choice, 1, Request{SkipMass: true},
 			Reading{Labels: []float32{ln(1), ln(8), ln(1)}},
 			Answer{Value: "b", Index: 1, Probability: .8, Confidence: .7}, math.NaN(),
 		},
 		{
-			"an option that cannot be", choice, []int{1, 1, 1}, Request{},
+			"an option that cannot be", choice, 1, Request{},
 			Reading{Labels: []float32{float32(math.Inf(-1)), ln(1), ln(1)}, LogSumExp: ln(2)},
 			Answer{Value: "b", Index: 1, Probability: .5, Confidence: .25, Tied: true}, 1,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := compiled(c.q, c.spellings...).Answer(c.r, []Reading{c.in})
+			got, err := compiled(c.q, c.spellings).Answer(c.r, []Reading{c.in})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,9 +131,25 @@ func TestAnswerOfNaN(t *testing.T) {
 		"an endless one":  {Labels: []float32{0, inf}},
 		"none possible":   {Labels: []float32{-inf, -inf}},
 		"the whole vocab": {Labels: []float32{0, 0}, LogSumExp: nan},
+		"more than all":   {Labels: []float32{0, 0}, LogSumExp: 0},
 	} {
-		if _, err := compiled(Boolean("b", "is it?"), 1, 1).Answer(Request{}, []Reading{in}); !errors.Is(err, ErrNaN) {
+		if _, err := compiled(Boolean("b", "is it?"), 1).Answer(Request{}, []Reading{in}); !errors.Is(err, ErrNaN) {
 			t.Errorf("%s: %v, want ErrNaN", name, err)
+		}
+	}
+}
+
+// TestPlanNeedsItsReadings refuses what a plan did not ask for.
+func TestPlanNeedsItsReadings(t *testing.T) {
+	t.Parallel()
+	p := compiled(Boolean("b", "is it?"), 2)
+	for name, in := range map[string][]Reading{
+		"none":       nil,
+		"two":        make([]Reading, 2),
+		"few labels": {{Labels: make([]float32, 3)}},
+	} {
+		if _, err := p.Answer(Request{}, in); !errors.Is(err, ErrPlan) {
+			t.Errorf("%s: %v, want ErrPlan", name, err)
 		}
 	}
 }
@@ -183,6 +196,9 @@ func TestBadRequests(t *testing.T) {
 		"twice one option":    {Request{Questions: []Question{Choice("c", "which?", Names("a", "b", " a ")...)}}, []string{"Options[2].Name", "Options[0]"}},
 		"odd boolean options": {Request{Questions: []Question{{ID: "b", Kind: KindBoolean, Instructions: "x", Options: Names("no", "yes")}}}, []string{"Options", "yes and no"}},
 		"threshold":           {Request{Questions: ok, MinConfidence: 1.5}, []string{"MinConfidence", "1.5", "0 to 1"}},
+		"own threshold":       {Request{Questions: []Question{{ID: "b", Kind: KindBoolean, Instructions: "x", MinConfidence: 2}}}, []string{"MinConfidence", "2"}},
+		"long text":           {Request{Questions: []Question{Boolean("b", strings.Repeat("x", MaxText+1))}}, []string{"1048577", "1048576"}},
+		"control character":   {Request{Questions: []Question{Choice("c", "which?", Names("a\nB: b")...)}}, []string{"Options[0].Name", "control"}},
 		"threshold NaN":       {Request{Questions: ok, MinLabelMass: math.NaN()}, []string{"MinLabelMass"}},
 		"definition":          {Request{Questions: ok, Confidence: 7}, []string{"Confidence", "7", "2"}},
 		"mass and no mass":    {Request{Questions: ok, SkipMass: true, Confidence: Mass}, []string{"SkipMass"}},

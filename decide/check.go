@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Check refuses a request that breaks a rule, naming the field's path and both numbers. Deciders
@@ -62,6 +63,16 @@ func (q *Question) check() error {
 	if strings.TrimSpace(q.Instructions) == "" {
 		return fail("Instructions", "empty")
 	}
+	if !(q.MinConfidence >= 0 && q.MinConfidence <= 1) {
+		return fail("MinConfidence", "%v, must be 0 to 1", q.MinConfidence)
+	}
+	size := len(q.Instructions)
+	for _, o := range q.Options {
+		size += len(o.Name) + len(o.Description)
+	}
+	if size > MaxText {
+		return fail("Instructions and Options", "%d bytes, limit %d", size, MaxText)
+	}
 	n := len(q.Options)
 	switch q.Kind {
 	case KindBoolean:
@@ -84,6 +95,9 @@ func (q *Question) check() error {
 		name := strings.TrimSpace(o.Name)
 		if name == "" {
 			return fail(fmt.Sprintf("Options[%d].Name", i), "empty")
+		}
+		if strings.ContainsFunc(name, unicode.IsControl) {
+			return fail(fmt.Sprintf("Options[%d].Name", i), "%q has a control character", name)
 		}
 		if j, ok := seen[name]; ok {
 			return fail(fmt.Sprintf("Options[%d].Name", i), "%q is also that of Options[%d]", name, j)

@@ -7,18 +7,18 @@ import (
 	"github.com/hotpath-go/hotpath/model/tokenizer"
 )
 
-// label is a short name of an option in the rendered question, and how the model may spell it.
+// label is a short name of an option in the rendered question, and how the model may spell it. The
+// labels of a question have their spellings in the same order of forms.
 type label struct {
 	name      string
 	spellings []string
 }
 
-// maxSpellings is the most spellings that one label has.
-const maxSpellings = 6
-
 // scheme is how a question's options are labelled.
 type scheme struct {
 	labels  []label
+	ids     []int32  // of the usable forms, label after label
+	form    int      // the first usable one
 	options []Option // as shown; an empty name is not shown
 	names   []string // as answered
 	closing string   // tells the model how to answer
@@ -31,6 +31,7 @@ func labelsOf(t *tokenizer.Tokenizer, q *Question) (scheme, error) {
 	for _, o := range q.Options {
 		s.names = append(s.names, o.Name)
 	}
+	s.options = q.Options
 	switch q.Kind {
 	case KindBoolean:
 		s.names = []string{"yes", "no"}
@@ -41,39 +42,43 @@ func labelsOf(t *tokenizer.Tokenizer, q *Question) (scheme, error) {
 		s.closing = "Answer with yes or no only."
 		s.options = make([]Option, 2)
 		for i, o := range q.Options {
-			if o.Description != "" {
-				s.options[i] = Option{Name: o.Description}
-			}
+			s.options[i].Name = o.Description
 		}
-		if usable(t, s.labels) {
+		if s.ids, s.form = usable(t, s.labels); s.ids != nil {
 			return s, nil
 		}
-		s.options = []Option{{Name: "yes"}, {Name: "no"}}
-		for i, o := range q.Options {
-			s.options[i].Description = o.Description
+		for i := range s.options {
+			s.options[i] = Option{Name: s.names[i], Description: s.options[i].Name}
 		}
 	case KindScore:
-		s.options = q.Options
 		if len(q.Options) <= 10 {
 			s.labels = plain("0123456789"[:len(q.Options)])
 			s.closing = "Answer with the number of one level only."
-			if usable(t, s.labels) {
+			if s.ids, s.form = usable(t, s.labels); s.ids != nil {
 				return s, nil
 			}
 		}
-	default:
-		s.options = q.Options
 	}
 
-	s.labels = slices.DeleteFunc(plain("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"), func(l label) bool {
-		return !usable(t, []label{l})
-	})
-	if len(s.labels) < len(s.options) {
-		return s, fmt.Errorf("%w: question %q: %d options, the tokenizer has %d one-letter labels", ErrLabels, q.ID, len(s.options), len(s.labels))
-	}
-	s.labels = s.labels[:len(s.options)]
 	s.closing = "Answer with the letter of one option only."
-	return s, nil
+	all := plain("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+	most := 0
+	for form := range all[0].spellings {
+		// Letters that are one token in this form; other forms count where all of those have them.
+		letters := slices.DeleteFunc(slices.Clone(all), func(l label) bool {
+			ids, _ := usable(t, []label{{l.name, l.spellings[form : form+1]}})
+			return ids == nil
+		})
+		most = max(most, len(letters))
+		if len(letters) < len(s.options) {
+			continue
+		}
+		s.labels = letters[:len(s.options)]
+		if s.ids, s.form = usable(t, s.labels); s.ids != nil {
+			return s, nil
+		}
+	}
+	return s, fmt.Errorf("%w: question %q: %d options, the tokenizer has %d one-letter labels", ErrLabels, q.ID, len(s.options), most)
 }
 
 // plain returns one label per letter or digit, spelled with and without a leading space.
@@ -85,26 +90,44 @@ func plain(characters string) []label {
 	return list
 }
 
-// usable reports whether every label has a spelling that is one token after the tail, and no two
-// labels share one.
-func usable(t *tokenizer.Tokenizer, labels []label) bool {
+// usable returns the ids of the forms in which every label is one token after the tail, label after
+// label. Forms that some label lacks are left out for all, so that none has more ways to be said
+// than another, and so is a form in which two labels share a token. ids is nil when no form is left;
+// first is the first of those that are.
+func usable(t *tokenizer.Tokenizer, labels []label) (ids []int32, first int) {
 	base := t.Encode(nil, tail, tokenizer.Text)
+	var byForm [][]int32
 	seen := map[int32]bool{}
-	for _, l := range labels {
-		found := false
-		for _, s := range l.spellings {
-			if id, ok := next(t, tail, base, s); ok {
-				if seen[id] {
-					return false
-				}
-				seen[id], found = true, true
+	for form := range labels[0].spellings {
+		ids := make([]int32, 0, len(labels))
+		for _, l := range labels {
+			id, ok := next(t, tail, base, l.spellings[form])
+			if !ok || seen[id] {
+				break
 			}
+			seen[id] = true
+			ids = append(ids, id)
 		}
-		if !found {
-			return false
+		if len(ids) < len(labels) {
+			for _, id := range ids {
+				delete(seen, id)
+			}
+			continue
+		}
+		if byForm == nil {
+			first = form
+		}
+		byForm = append(byForm, ids)
+	}
+	if byForm == nil {
+		return nil, 0
+	}
+	for i := range labels {
+		for _, form := range byForm {
+			ids = append(ids, form[i])
 		}
 	}
-	return true
+	return ids, first
 }
 
 // next returns the token that spelling adds to text, whose ids are base, and false when it adds

@@ -3,14 +3,21 @@ package decide
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/hotpath-go/hotpath/model"
+	"github.com/hotpath-go/hotpath/model/chat"
 	"github.com/hotpath-go/hotpath/model/tokenizer"
 )
 
+// Options are what the opener of a model fixes for its decisions. The zero Options are the defaults.
+type Options struct {
+	Clock time.Time // that templates may ask for
+}
+
 // Plan is a request's questions compiled for one model: the token spans that branch off the state,
-// and which logits are read at their ends. It holds nothing of any state, is read-only, and may be
-// used by many goroutines at once.
+// and which logits are read where. It holds nothing of any state, is read-only, and may be used by
+// many goroutines at once.
 type Plan struct {
 	model     [32]byte // the model it was compiled for
 	questions []question
@@ -21,20 +28,26 @@ type Plan struct {
 type Span struct {
 	Parent int
 	Tokens []int32
-	Labels []int32 // logits to read at the last row; nil for none
+	Reads  []Read // in rising order of Row
+}
+
+// Read is a look at the output of one row of a span.
+type Read struct {
+	Row       int     // of the span, from 0
+	Labels    []int32 // ids whose logits are read
+	LogSumExp bool    // over the whole vocabulary; not needed by a request with SkipMass
 }
 
 // question is a Question with the labels that stand for its options.
 type question struct {
 	Question
-	names     []string // of the options
-	labels    []int32  // ids, option after option
-	spellings []int    // how many of labels each option has
+	names  []string // of the options
+	labels []int32  // ids, option after option, equally many for each
 }
 
 // Compile checks the questions of a request and turns them into spans for the model. The state is
 // not looked at.
-func Compile(m *model.Model, r Request) (*Plan, error) {
+func Compile(m *model.Model, r Request, o Options) (*Plan, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
@@ -55,14 +68,20 @@ func Compile(m *model.Model, r Request) (*Plan, error) {
 	p.spans = branch(tokens)
 	first := len(p.spans) - len(tokens)
 	for i := range p.questions {
-		p.spans[first+i].Labels = p.questions[i].labels
+		s := &p.spans[first+i]
+		s.Reads = []Read{{Row: len(s.Tokens) - 1, Labels: p.questions[i].labels, LogSumExp: true}}
 	}
 	return p, nil
 }
 
-// Spans returns the spans, parents before children. The last len(questions) of them end in the
-// read rows of the questions, in order. The slice must not be changed.
-func (p *Plan) Spans() []Span { return p.spans }
+// Spans returns the spans that continue a state which ends in the given border, parents before
+// children. The slice must not be changed.
+func (p *Plan) Spans(b Border) ([]Span, error) {
+	if b != BorderRaw {
+		return nil, fmt.Errorf("%w: no spans for the border %v", ErrPlan, b)
+	}
+	return p.spans, nil
+}
 
 // Questions returns how many questions the plan answers.
 func (p *Plan) Questions() int { return len(p.questions) }
@@ -79,13 +98,12 @@ func (p *Plan) Rows() int {
 // branch makes the tokens that all questions share one parent span. Each question keeps at least
 // one token of its own.
 func branch(tokens [][]int32) []Span {
-	shared := 0
-	if len(tokens) > 1 {
-		for shared = len(tokens[0]) - 1; shared > 0; shared-- {
-			if all(tokens, tokens[0][:shared]) {
-				break
-			}
-		}
+	shared := len(tokens[0]) - 1
+	for _, t := range tokens[1:] {
+		shared = common(tokens[0][:shared], t[:len(t)-1])
+	}
+	if len(tokens) == 1 {
+		shared = 0
 	}
 	var spans []Span
 	parent := 0
@@ -99,59 +117,55 @@ func branch(tokens [][]int32) []Span {
 	return spans
 }
 
-// all reports whether every list is longer than prefix and starts with it.
-func all(lists [][]int32, prefix []int32) bool {
-	for _, l := range lists {
-		if len(l) <= len(prefix) {
-			return false
-		}
-		for i, id := range prefix {
-			if l[i] != id {
-				return false
-			}
+// common returns the length of the longest common prefix.
+func common(a, b []int32) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
 		}
 	}
-	return true
+	return n
 }
 
-// EncodeState returns the tokens of a state and the border that follows them. Text and JSON are
-// encoded as raw text, with the BOS token where the model wants one, in the mode where nothing
-// becomes a control token. A chat state is chat.ErrNoTemplate: no template border is known yet.
-func EncodeState(m *model.Model, s State) ([]int32, Border, error) {
+// Encoded is a state in tokens.
+type Encoded struct {
+	Tokens []int32
+	Border Border // what follows them
+}
+
+// Encode returns the tokens of a state and the border that follows them. Text and JSON are encoded
+// as raw text, with the BOS token where the model wants one, in the mode where nothing becomes a
+// control token. A chat state is chat.ErrNoTemplate: no template border is known.
+func Encode(m *model.Model, s State, o Options) (Encoded, error) {
 	if err := s.Err(); err != nil {
-		return nil, BorderNone, err
+		return Encoded{}, err
 	}
-	ids, err := m.Encode(s.Prompt())
+	if s.Prompt().Kind() == chat.KindMessages {
+		return Encoded{}, fmt.Errorf("%w: %w: %s", ErrState, chat.ErrNoTemplate, m.Name)
+	}
+	ids, err := m.Encode(s.Prompt(), o.Clock)
 	if err != nil {
-		return nil, BorderNone, fmt.Errorf("%w: %w", ErrState, err)
+		return Encoded{}, fmt.Errorf("%w: %w", ErrState, err)
 	}
-	return ids, BorderRaw, nil
+	return Encoded{ids, BorderRaw}, nil
 }
 
 // compile renders a question as raw text after the state and finds its labels.
 func compile(t *tokenizer.Tokenizer, instructions string, q Question) (question, []int32, error) {
-	c := question{Question: q}
-	scheme, err := labelsOf(t, &q)
+	s, err := labelsOf(t, &q)
 	if err != nil {
-		return c, nil, err
+		return question{}, nil, err
 	}
-	text := render(instructions, &q, scheme)
+	text := render(instructions, &q, s)
 	ids := t.Encode(nil, text, tokenizer.Text)
-	for i, l := range scheme.labels {
-		n := 0
-		for _, s := range l.spellings {
-			if id, ok := next(t, text, ids, s); ok {
-				c.labels = append(c.labels, id)
-				n++
-			}
-		}
-		if n == 0 {
-			return c, nil, fmt.Errorf("%w: question %q: label %q of option %d is not one token after %q", ErrLabels, q.ID, l.name, i, tail)
-		}
-		c.spellings = append(c.spellings, n)
-		c.names = append(c.names, scheme.names[i])
+	// The labels were found after the tail alone: they stand after the whole question too if it ends
+	// in the same tokens.
+	first := s.labels[0].spellings[s.form]
+	if id, ok := next(t, text, ids, first); !ok || id != s.ids[0] {
+		return question{}, nil, fmt.Errorf("%w: question %q: %q is not one token after it", ErrLabels, q.ID, first)
 	}
-	return c, ids, nil
+	return question{Question: q, names: s.names, labels: s.ids}, ids, nil
 }
 
 // tail ends every rendered question: the label is the next token.

@@ -11,8 +11,7 @@ type Request struct {
 	State        State
 	Instructions string     // told to the model before the first question; empty: nothing is told
 	Questions    []Question // 1 to MaxQuestions, answered in this order
-	// Plan holds questions that were compiled before; Instructions, Questions and Confidence must then
-	// be empty and are taken from it.
+	// Plan holds questions that were compiled before; Instructions and Questions must then be empty.
 	Plan *Plan
 
 	Confidence Confidence // which definition the answers hold; zero: Concentration
@@ -22,7 +21,7 @@ type Request struct {
 	SkipMass      bool // do not compute the label mass: a cheaper head, and Answer.LabelMass is absent
 
 	Caller    string // who asks, for fairness and statistics; empty is a caller like any other
-	Namespace string // of the prefix cache: calls in different namespaces never share blocks
+	Namespace string // of the prefix cache: calls in different namespaces never share blocks; at most kvcache.MaxNamespace bytes
 	Priority  int    // higher runs first; 0 is ordinary
 }
 
@@ -52,6 +51,7 @@ func (k Kind) String() string {
 
 // Limits of a request.
 const (
+	MaxText      = 1 << 20 // bytes of a question's texts together
 	MaxQuestions = 256
 	MaxOptions   = 4096
 	MaxLevels    = 255
@@ -65,6 +65,8 @@ type Question struct {
 	// Options of a choice, in the order in which answers list them; the levels of a score, lowest
 	// first; for a boolean none, or what yes and what no means, named "yes" and "no".
 	Options []Option
+	// MinConfidence is the threshold of this question alone; the larger of it and the request's holds.
+	MinConfidence float64
 }
 
 // Option is one possible answer.

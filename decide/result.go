@@ -41,27 +41,27 @@ type Answer struct {
 	LabelMass    *float64 // what the whole vocabulary gives to the labels together; nil when skipped
 	Abstained    bool     // below a threshold of the request, or no such answer
 	Why          string   // reason of an abstention
-	Read         Read     // how the options were read
+	Method       Method   // how the options were read
 	Calibrated   bool     // logits were divided by a fitted temperature
 	Temperature  float64  // that temperature; 1 when not calibrated
 }
 
-// Read is how an option is read off the model.
-type Read uint8
+// Method is how an option is read off the model.
+type Method uint8
 
-// The reads. ReadLabel: one token stands for the option. ReadCode: a short token path stands for
-// it. ReadPath: its own words. ReadEach: alone, by the log-odds of a yes token.
+// The methods. Label: one token stands for the option. Code: a short token path stands for it.
+// Path: its own words. Each: alone, by the log-odds of a yes token.
 const (
-	ReadAutomatic Read = iota
-	ReadLabel
-	ReadCode
-	ReadPath
-	ReadEach
+	Automatic Method = iota
+	Label
+	Code
+	Path
+	Each
 )
 
 // String returns "label" and so on.
-func (r Read) String() string {
-	return [...]string{"automatic", "label", "code", "path", "each"}[min(r, ReadEach)]
+func (m Method) String() string {
+	return [...]string{"automatic", "label", "code", "path", "each"}[min(m, Each)]
 }
 
 // Border is the form in which question and state meet.
@@ -147,10 +147,12 @@ func (a Answer) String() string {
 	switch {
 	case a.Kind == KindScore:
 		fmt.Fprintf(&b, "%.2f (%s)", a.Score, a.Value)
+	case a.Kind == KindBoolean:
+		fmt.Fprintf(&b, "%s  p(yes) %.3f", a.Value, a.Probability)
 	default:
-		b.WriteString(a.Value)
+		fmt.Fprintf(&b, "%s  p %.3f", a.Value, a.Probability)
 	}
-	fmt.Fprintf(&b, "  p %.3f  confidence %.3f", a.Probability, a.Confidence)
+	fmt.Fprintf(&b, "  confidence %.3f", a.Confidence)
 	if a.LabelMass != nil {
 		fmt.Fprintf(&b, "  label mass %.3f", *a.LabelMass)
 	}

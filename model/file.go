@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -157,22 +156,16 @@ func (m *Model) finish() error {
 		_ = binary.Write(h, binary.LittleEndian, uint64(len(s)))
 		_, _ = io.WriteString(h, s)
 	}
-	text(m.Program.Family)
 	text(m.Template)
 	sum := m.Tokenizer.Hash()
 	_, _ = h.Write(sum[:])
+	m.Program.WriteIdentity(h)
 	for _, t := range m.Program.Tensors() {
-		_ = binary.Write(h, binary.LittleEndian, [3]uint64{uint64(t.Format), uint64(t.Rows), uint64(t.Cols)})
 		_, _ = h.Write(sample(t.Data))
 		m.Size += int64(len(t.Data))
 	}
 	if m.Program.Tied {
 		m.Size -= int64(len(m.Program.Head.Data))
-	}
-	for i := range m.Program.Layers {
-		for _, x := range m.Program.Layers[i].MixerNorm.Gain {
-			_ = binary.Write(h, binary.LittleEndian, math.Float32bits(x))
-		}
 	}
 	h.Sum(m.ID[:0])
 	return nil

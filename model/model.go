@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/hotpath-go/hotpath/model/arch"
 	"github.com/hotpath-go/hotpath/model/chat"
@@ -18,7 +20,7 @@ var (
 	ErrMismatch = errors.New("model: parts do not fit each other")
 	// ErrToken is returned for a token id outside the vocabulary.
 	ErrToken = errors.New("model: unknown token id")
-	// ErrPrompt is returned for a prompt that is empty, or has tools but no messages.
+	// ErrPrompt is returned for a prompt that is empty, or mixes forms that do not go together.
 	ErrPrompt = errors.New("model: bad prompt")
 )
 
@@ -53,7 +55,9 @@ func (m *Model) Close() error {
 // Encode returns the tokens of a prompt. Raw text is encoded in the mode where nothing becomes a
 // control token, after the BOS token where the model wants one; token ids are checked against the
 // vocabulary and taken as they are. Messages need a template: chat.ErrNoTemplate.
-func (m *Model) Encode(p chat.Prompt) ([]int32, error) {
+//
+// The caller owns the slice. clock is the time that a template may ask for.
+func (m *Model) Encode(p chat.Prompt, clock time.Time) ([]int32, error) {
 	if p.Kind() != chat.KindMessages && len(p.Tools()) > 0 {
 		return nil, fmt.Errorf("%w: tools without messages", ErrPrompt)
 	}
@@ -68,7 +72,7 @@ func (m *Model) Encode(p chat.Prompt) ([]int32, error) {
 		}
 		ids = m.Tokenizer.Encode(ids, p.RawText(), tokenizer.Text)
 	case chat.KindTokens:
-		ids = p.IDs()
+		ids = slices.Clone(p.IDs())
 		for i, id := range ids {
 			if id < 0 || int(id) >= m.Program.Vocab {
 				return nil, fmt.Errorf("%w: token %d of %d: id %d, the vocabulary has %d", ErrToken, i, len(ids), id, m.Program.Vocab)
@@ -76,6 +80,8 @@ func (m *Model) Encode(p chat.Prompt) ([]int32, error) {
 		}
 	case chat.KindMessages:
 		return nil, fmt.Errorf("%w: %s", chat.ErrNoTemplate, m.Name)
+	case chat.KindMixed:
+		return nil, fmt.Errorf("%w: messages were added to text or token ids", ErrPrompt)
 	}
 	if len(ids) == 0 {
 		return nil, fmt.Errorf("%w: empty", ErrPrompt)

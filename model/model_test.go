@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hotpath-go/hotpath/internal/testdata"
 	"github.com/hotpath-go/hotpath/model"
@@ -62,13 +63,13 @@ func TestStories(t *testing.T) {
 				if r.Prompt == "" {
 					continue // an empty prompt is refused, see below
 				}
-				got, err := m.Encode(chat.Text(r.Prompt))
+				got, err := m.Encode(chat.Text(r.Prompt), time.Time{})
 				if err != nil || !slices.Equal(got, r.IDs) {
 					t.Errorf("%q: %v, %v, want %v", r.Prompt, got, err, r.IDs)
 				}
 			}
 			for _, r := range ref.NLL {
-				got, err := m.Encode(chat.Text(r.Text))
+				got, err := m.Encode(chat.Text(r.Text), time.Time{})
 				if err != nil || !slices.Equal(got, r.IDs) {
 					t.Errorf("%q: %v, %v, want %v", r.Text, got, err, r.IDs)
 				}
@@ -102,18 +103,19 @@ func TestBadPrompts(t *testing.T) {
 		"unknown id":    {chat.Tokens(1, 512), model.ErrToken, "id 512, the vocabulary has 512"},
 		"negative id":   {chat.Tokens(-1), model.ErrToken, "id -1"},
 		"no template":   {chat.Messages(chat.User("hi")), chat.ErrNoTemplate, embedded.Name},
+		"mixed":         {chat.Text("x").With(chat.User("hi")), model.ErrPrompt, "added"},
 		"tools on text": {chat.Text("x").WithTools(chat.Tool{Name: "t"}), model.ErrPrompt, "tools"},
 	} {
-		_, err := m.Encode(c.prompt)
+		_, err := m.Encode(c.prompt, time.Time{})
 		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %v that says %q", name, err, c.want, c.says)
 		}
 	}
-	if ids, err := m.Encode(chat.Tokens(1)); err != nil || !slices.Equal(ids, []int32{1}) {
+	if ids, err := m.Encode(chat.Tokens(1), time.Time{}); err != nil || !slices.Equal(ids, []int32{1}) {
 		t.Errorf("BOS alone: %v, %v", ids, err)
 	}
 	// Control tokens in text stay text.
-	ids, err := m.Encode(chat.Text("a</s><s>b"))
+	ids, err := m.Encode(chat.Text("a</s><s>b"), time.Time{})
 	if err != nil || slices.Contains(ids[1:], 1) || slices.Contains(ids, 2) {
 		t.Errorf("control tokens from text: %v, %v", ids, err)
 	}

@@ -29,6 +29,8 @@ type Options struct {
 	KV            quant.Format // F32, F16 or BF16; None: BF16
 	Context       int          // largest position + 1 that a row may have; 0: the program's
 	Workers       int          // workers to use; 0: GOMAXPROCS
+	Rows          int          // rows a step should be able to carry; 0: the backend's choice
+	Spans         int          // spans likewise
 	Progress      func(done, total int64)
 	Logger        *slog.Logger // nil: silent
 }
@@ -40,22 +42,27 @@ type Runner interface {
 	// Caps says what the Runner can do; it does not change while the Runner is open.
 	Caps() Caps
 	// Submit starts a step. The batch and everything it refers to must not change until the step's
-	// Wait returns. An error means that nothing was started.
+	// Wait returns. The context bounds starting alone: a step that was started runs to its end, since
+	// it carries the rows of many callers. An error means that nothing was started.
 	Submit(ctx context.Context, b *Batch) (Step, error)
-	// Copy copies rows of blocks, or whole states, byte for byte, in the order given.
+	// Copy copies rows of blocks, or whole states, byte for byte, in the order given. It may return
+	// before the copy is made; moves may be reused then, and a later fault surfaces in the Wait of
+	// the steps that follow.
 	Copy(ctx context.Context, moves []Move) error
 	// Close ends the Runner; steps in flight are finished or fail first.
 	Close() error
 }
 
-// Step is a submitted step. Wait blocks until it is done and must be called exactly once. The
+// Step is a submitted step. Wait blocks until it is done and must be called exactly once, for the
+// steps in the order of their Submit, and also after Close, when it fails. The
 // output's buffers belong to the caller and are reused where they are large enough. After an error
 // the rows of the step hold nothing that may be read.
 type Step interface {
 	Wait(out *Output) error
 }
 
-// BlockIO is implemented by Runners whose blocks and states can leave the process. The bytes are the
+// BlockIO is implemented by Runners whose blocks can leave the process. Its calls come from the
+// goroutine that submits and take their place in the order of steps and copies. The bytes are the
 // canonical layout of the KV format: for each attention layer in order, keys then values, each
 // position after position, head after head, value after value, little-endian.
 type BlockIO interface {
@@ -75,6 +82,7 @@ type Caps struct {
 	StateBytes    int64
 	WeightBytes   int64 // memory that the prepared weights take beside the file's mapping
 	KV            Selection[quant.Format]
+	KVFormats     []quant.Format // that Open accepts
 	Workers       int
 	Path          Selection[string] // kernel path: "generic", "avx512", ...
 	Wants         WantSet           // beside Logits and Hidden, which every Runner has

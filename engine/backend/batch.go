@@ -27,11 +27,13 @@ type Segment struct {
 
 // Span is a run of new rows. A row attends to the context, to the rows of its ancestors, and to its
 // own span as Mask says. Two spans of a Seq that are not ancestors never see each other, so both may
-// hold the same positions.
+// hold the same positions. A context never names rows that the same step writes.
 type Span struct {
 	Parent int // 1 + index of the span it continues, which comes before it; 0: the context
 	// Tokens are ids of the vocabulary. With more than one step in flight, -1-i stands for the token
-	// that row i of the step submitted before this one chose.
+	// that row i of the step submitted before this one chose; that row must have exactly one Want
+	// with a Sample. Where it made no choice, or its step failed, the row here is computed from
+	// nothing: its Results carry Err, and nothing may read it.
 	Tokens []int32
 	// Pos is the absolute position of the first row: where the context or the parent ends.
 	Pos int
@@ -63,7 +65,9 @@ type Want struct {
 	Hidden    bool    // the row after the final norm
 }
 
-// Sample asks the device to choose a token from a row's logits.
+// Sample asks the device to choose a token from a row's logits. Mask and History are the host's
+// and must not change until Wait returns: a sequence whose choices depend on the tokens before runs
+// one step at a time.
 type Sample struct {
 	Params  *sample.Params
 	Mask    sample.Mask    // allowed ids; nil: all
@@ -75,9 +79,9 @@ type Sample struct {
 // from one Wait to the next; the caller owns them.
 type Output struct{ Results []Result }
 
-// Result is what a Want asked for; what it did not ask for is empty. Err, wrapping ErrNaN, says that
-// this row's outputs are not numbers and hold nothing; the other rows of the step are not touched by
-// it, and Wait returns no error for it.
+// Result is what a Want asked for; what it did not ask for is empty. Err says why there is nothing:
+// ErrNaN when a logit that had to be computed is not a number, or an error of package sample. The
+// other rows of the step are not touched by it, and Wait returns no error for it.
 type Result struct {
 	Err       error
 	Logits    []float32
