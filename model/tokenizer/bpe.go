@@ -110,16 +110,33 @@ func (t *Tokenizer) merge(s *scratch, dst []int32, w string) []int32 {
 	if len(t.virtual) == 0 {
 		return append(dst, s.symbols...)
 	}
+	unknown := false
 	for _, id := range s.symbols {
-		if int(id) < t.Size() {
+		switch {
+		case int(id) < t.Size():
+			unknown = false
 			dst = append(dst, id)
-			continue
-		}
-		for _, b := range []byte(t.virtual[int(id)-t.Size()]) {
-			dst = append(dst, t.bytes[b])
+		case t.spellable(t.virtual[int(id)-t.Size()]):
+			unknown = false
+			for _, b := range []byte(t.virtual[int(id)-t.Size()]) {
+				dst = append(dst, t.bytes[b])
+			}
+		case t.unknown >= 0 && !(unknown && t.fuseUnknown):
+			unknown = true
+			dst = append(dst, t.unknown)
 		}
 	}
 	return dst
+}
+
+// spellable reports whether every byte of a character has a token.
+func (t *Tokenizer) spellable(char string) bool {
+	for i := 0; i < len(char); i++ {
+		if t.bytes[char[i]] < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // wholeWord looks a word up among the tokens.
@@ -159,7 +176,6 @@ func (t *Tokenizer) spellBytes(s *scratch, w string) {
 func (t *Tokenizer) spellChars(s *scratch, w string) {
 	s.symbols = s.symbols[:0]
 	unknown := false
-chars:
 	for len(w) > 0 {
 		r, n := rune(w[0]), 1
 		if r >= utf8.RuneSelf {
@@ -174,11 +190,9 @@ chars:
 				continue
 			}
 		}
-		for i := 0; i < n; i++ {
-			if t.bytes[char[i]] < 0 {
-				unknown = t.addUnknown(s, unknown)
-				continue chars
-			}
+		if !t.spellable(char) {
+			unknown = t.addUnknown(s, unknown)
+			continue
 		}
 		unknown = false
 		for i := 0; i < n; i++ {

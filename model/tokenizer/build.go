@@ -47,6 +47,9 @@ func (p *preTokenizer) add(name string, s ...splitter) {
 
 // build makes the Tokenizer. The description's ids are in range; its merges name existing tokens.
 func (d *description) build() (*Tokenizer, error) {
+	if err := d.norm.checkGrowth(); err != nil {
+		return nil, err
+	}
 	t := &Tokenizer{
 		vocab: d.vocab, dec: d.dec, norm: d.norm, pre: d.pre.list,
 		byteLevel: d.byteLevel, ignoreMerges: d.ignoreMerges, wholeLines: d.wholeLines, fuseUnknown: d.fuseUnknown,
@@ -130,18 +133,53 @@ func (t *Tokenizer) symbolText(id int32) string {
 	return t.text[id]
 }
 
+// protect makes the ids that open and end texts control tokens, whatever kind the file gives them.
+func (d *description) protect(ids ...int32) {
+	for _, id := range ids {
+		if id < 0 {
+			continue
+		}
+		if id == d.unknown {
+			d.unknown = -1 // what cannot be spelt must not end a text
+		}
+		v := &d.vocab
+		if v.kind[id] != Control {
+			v.add(int(id), v.text[id], Control, true)
+		}
+		if !slices.ContainsFunc(d.added, func(a addedToken) bool { return a.id == id }) {
+			d.added = append(d.added, addedToken{id: id, content: v.text[id]})
+		}
+	}
+}
+
+// checkGrowth refuses replacements that multiply a text's size.
+func (n *normalizer) checkGrowth() error {
+	const limit = 16
+	growth := 1
+	for _, st := range n.steps {
+		if st.kind == normalReplace {
+			growth *= max(1, (len(st.to)+len(st.from)-1)/len(st.from))
+		}
+		if growth > limit {
+			return overLimit("growth of normalized text", growth, limit)
+		}
+	}
+	return nil
+}
+
 func (t *Tokenizer) fillAdded(added []addedToken) error {
 	var sets [2]struct{ raw, normalized []addedToken }
 	var bufs [2][]byte
+	total := 0
 	for _, a := range added {
-		if len(a.content) > maxTokenBytes {
-			return overLimit(fmt.Sprintf("bytes of added token %d", a.id), len(a.content), maxTokenBytes)
-		}
 		if a.normalized {
 			a.content = strings.Clone(t.norm.apply(&bufs, a.content))
 		}
 		if a.content == "" {
 			continue
+		}
+		if total += len(a.content); total > maxAddedBytes {
+			return overLimit("bytes of all added tokens", total, maxAddedBytes)
 		}
 		for mode := range sets {
 			if Mode(mode) == Text && (t.flags[a.id]&flagControl != 0 || t.kind[a.id] == Unknown) {

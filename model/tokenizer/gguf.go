@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -204,12 +203,11 @@ func (g ggufReader) readMerges() error {
 		if len(text) > 1 {
 			at = strings.IndexByte(text[1:], ' ')
 		}
-		if at < 0 {
+		if at < 0 || at+2 == len(text) {
 			return malformed(fmt.Sprintf("%smerges[%d]", prefixGGUF, i), "%q is not a pair of tokens", clip(text))
 		}
-		if err := g.d.addMerge(prefixGGUF+"merges", i, text[:at+1], text[at+2:]); err != nil {
-			return err
-		}
+		// Rules of tokens that were cut from the vocabulary occur; no text can apply them.
+		g.d.addMerge(text[:at+1], text[at+2:], i)
 	}
 	return nil
 }
@@ -307,7 +305,7 @@ func scoreRanks(scores []float32) []uint32 {
 	return out
 }
 
-// readEnds reads which tokens open and end a text and a generation, and lists the added tokens.
+// readEnds lists the added tokens and reads which open and end a text and a generation.
 func (g ggufReader) readEnds(model string, addBOS, addSep bool) error {
 	d := g.d
 	ids := make(map[string]int32)
@@ -328,16 +326,17 @@ func (g ggufReader) readEnds(model string, addBOS, addSep bool) error {
 	if d.eos < 0 {
 		d.eos = d.vocab.firstControl(eosNames[:])
 	}
-	for _, id := range slices.Concat(slices.Collect(maps.Values(ids)), []int32{d.bos, d.eos}) {
-		if id >= 0 && (d.vocab.kind[id] == Normal || d.vocab.kind[id] == UserDefined) {
-			d.vocab.add(int(id), d.vocab.text[id], Control, true)
-		}
-	}
 	for _, name := range []string{"eot", "eom", "fim_pad", "fim_rep", "fim_sep"} {
 		if id := ids[name]; id >= 0 {
 			d.ends = append(d.ends, id)
 		}
 	}
+	for i, kind := range d.vocab.kind {
+		if text := d.vocab.text[i]; text != "" && d.vocab.id[text] == int32(i) && (kind == Control || kind == UserDefined || kind == Unknown) {
+			d.added = append(d.added, addedToken{id: int32(i), content: text})
+		}
+	}
+	d.protect(append([]int32{d.bos, d.eos}, d.ends...)...)
 	addBOS = g.Bool(prefixGGUF+"add_bos_token", addBOS) || model == "gemma4"
 	addEOS := g.Bool(prefixGGUF+"add_eos_token", false)
 	addSep = g.Bool(prefixGGUF+"add_sep_token", addSep)
@@ -352,11 +351,6 @@ func (g ggufReader) readEnds(model string, addBOS, addSep bool) error {
 		d.suffix = []int32{sep}
 	} else if d.addEOS {
 		d.suffix = []int32{d.eos}
-	}
-	for i, kind := range d.vocab.kind {
-		if text := d.vocab.text[i]; text != "" && d.vocab.id[text] == int32(i) && (kind == Control || kind == UserDefined || kind == Unknown) {
-			d.added = append(d.added, addedToken{id: int32(i), content: text})
-		}
 	}
 	return nil
 }

@@ -7,19 +7,14 @@ import (
 	"strings"
 )
 
-// maxFile bounds a tokenizer.json; the largest published one has 33 MB.
-const maxFile = 256 << 20
+// The largest published tokenizer.json has 33 MB, and 6,415 added tokens.
+const (
+	maxFile  = 256 << 20
+	maxAdded = 1 << 17
+)
 
 type fileJSON struct {
-	AddedTokens []struct {
-		ID         int64  `json:"id"`
-		Content    string `json:"content"`
-		SingleWord bool   `json:"single_word"`
-		LStrip     bool   `json:"lstrip"`
-		RStrip     bool   `json:"rstrip"`
-		Normalized bool   `json:"normalized"`
-		Special    bool   `json:"special"`
-	} `json:"added_tokens"`
+	AddedTokens   json.RawMessage `json:"added_tokens"`
 	Normalizer    json.RawMessage `json:"normalizer"`
 	PreTokenizer  json.RawMessage `json:"pre_tokenizer"`
 	PostProcessor json.RawMessage `json:"post_processor"`
@@ -36,6 +31,38 @@ type fileJSON struct {
 		ByteFallback bool            `json:"byte_fallback"`
 		IgnoreMerges bool            `json:"ignore_merges"`
 	} `json:"model"`
+}
+
+type addedJSON struct {
+	ID         int64  `json:"id"`
+	Content    string `json:"content"`
+	SingleWord bool   `json:"single_word"`
+	LStrip     bool   `json:"lstrip"`
+	RStrip     bool   `json:"rstrip"`
+	Normalized bool   `json:"normalized"`
+	Special    bool   `json:"special"`
+}
+
+// readAdded reads added_tokens one by one, so that a long list is refused before it takes memory.
+func readAdded(raw json.RawMessage) (list []addedJSON, err error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if tok, err := dec.Token(); err != nil || tok != json.Delim('[') {
+		return nil, malformed("added_tokens", "not a list")
+	}
+	for dec.More() {
+		if len(list) == maxAdded {
+			return nil, overLimit("added_tokens", len(list)+1, maxAdded)
+		}
+		var a addedJSON
+		if err := dec.Decode(&a); err != nil {
+			return nil, malformed(fmt.Sprintf("added_tokens[%d]", len(list)), "%v", err)
+		}
+		list = append(list, a)
+	}
+	return list, nil
 }
 
 // FromJSON reads a tokenizer.json with a BPE model, and from tokenizer_config.json, which may be
@@ -101,8 +128,12 @@ func (d *description) readVocab(f *fileJSON) error {
 	if err != nil {
 		return err
 	}
+	added, err := readAdded(f.AddedTokens)
+	if err != nil {
+		return err
+	}
 	// Ids may leave holes, but not so many that the table outgrows the file.
-	count := len(words) + len(f.AddedTokens)
+	count := len(words) + len(added)
 	limit := min(2*count+1<<16, maxTokens)
 	largest := -1
 	for _, w := range words {
@@ -115,7 +146,7 @@ func (d *description) readVocab(f *fileJSON) error {
 		return malformed("model.vocab", "no tokens")
 	}
 	d.vocab.id = make(map[string]int32, count)
-	d.vocab.reserve(largest + 1 + len(f.AddedTokens))
+	d.vocab.reserve(largest + 1 + len(added))
 	for _, w := range words {
 		kind := Normal
 		if f.Model.Unknown != nil && w.text == *f.Model.Unknown {
@@ -131,7 +162,7 @@ func (d *description) readVocab(f *fileJSON) error {
 		}
 		d.vocab.add(w.id, w.text, kind, false)
 	}
-	for i, a := range f.AddedTokens {
+	for i, a := range added {
 		field := fmt.Sprintf("added_tokens[%d]", i)
 		switch {
 		case a.ID < 0 || a.ID >= int64(limit):
@@ -222,35 +253,30 @@ func (d *description) readMerges(raw json.RawMessage) error {
 		if !ok {
 			return malformed(fmt.Sprintf("model.merges[%d]", i), "not a pair of tokens")
 		}
-		if err := d.addMerge("model.merges", i, view(left), view(right)); err != nil {
-			return err
+		if len(left) == 0 || len(right) == 0 {
+			return malformed(fmt.Sprintf("model.merges[%d]", i), "empty part")
+		}
+		if !d.addMerge(view(left), view(right), i) {
+			return malformed(fmt.Sprintf("model.merges[%d]", i), "%q, %q or both together are not in the vocabulary", clip(string(left)), clip(string(right)))
 		}
 	}
 	return nil
 }
 
-// addMerge adds a merge rule by the texts of its parts; i is its place in the field, and its rank.
-func (d *description) addMerge(field string, i int, left, right string) error {
+// addMerge adds a merge rule by the texts of its parts and reports whether the vocabulary has these
+// and their concatenation.
+func (d *description) addMerge(left, right string, rank int) bool {
 	l, okL := d.vocab.id[left]
 	r, okR := d.vocab.id[right]
+	if !okL || !okR {
+		return false
+	}
 	var buf [64]byte
-	both := append(append(buf[:0], left...), right...)
-	id, ok := d.vocab.id[string(both)]
-	if okL && okR && ok && left != "" && right != "" {
-		d.merges = append(d.merges, merge{l, r, id, uint32(i)})
-		return nil
+	id, ok := d.vocab.id[string(append(append(buf[:0], left...), right...))]
+	if ok {
+		d.merges = append(d.merges, merge{l, r, id, uint32(rank)})
 	}
-	field = fmt.Sprintf("%s[%d]", field, i)
-	absent := string(both)
-	switch {
-	case left == "" || right == "":
-		return malformed(field, "empty part")
-	case !okL:
-		absent = left
-	case !okR:
-		absent = right
-	}
-	return malformed(field, "%q is not in the vocabulary", clip(absent))
+	return ok
 }
 
 // clip shortens a text for an error message.

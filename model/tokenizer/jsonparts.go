@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	maxDepth   = 8   // nested sequences
-	maxParts   = 64  // parts of a sequence
-	maxReplace = 256 // bytes of a pattern or its replacement
+	maxPartBytes = 1 << 20
+	maxDepth     = 8   // nested sequences
+	maxParts     = 64  // parts of a sequence
+	maxReplace   = 256 // bytes of a pattern or its replacement
 )
 
 // partJSON is any normalizer, pre-tokenizer, decoder or post-processor.
@@ -58,6 +59,9 @@ func readPart(raw json.RawMessage, field string, depth int) (p partJSON, ok bool
 	}
 	if depth > maxDepth {
 		return p, false, overLimit("depth of "+field, depth, maxDepth)
+	}
+	if len(raw) > maxPartBytes {
+		return p, false, overLimit("bytes of "+field, len(raw), maxPartBytes)
 	}
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return p, false, malformed(field, "%v", err)
@@ -371,6 +375,7 @@ func (d *description) readConfig(raw []byte) error {
 	if d.eos < 0 && c.EOS == nil {
 		d.eos = d.vocab.firstControl(eosNames[:])
 	}
+	d.protect(d.bos, d.eos)
 	d.wrap(c.AddBOS, c.AddEOS)
 	return nil
 }

@@ -7,9 +7,10 @@ import (
 )
 
 const (
-	maxTokens     = 1 << 22 // ids; the largest published vocabularies have 2^18
+	maxTokens     = 1 << 20 // ids; the largest published vocabularies have 2^18
 	maxTokenBytes = 1024    // bytes of one token's text
-	maxMerges     = 1 << 23
+	maxMerges     = 1 << 21
+	maxAddedBytes = 1 << 20 // texts of all added tokens together; each byte takes about a hundred in memory
 )
 
 const (
