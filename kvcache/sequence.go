@@ -304,13 +304,17 @@ func (s *Sequence) Truncate(n int) error {
 }
 
 // Fork returns a second sequence with the same history, sharing the blocks of all finished rows
-// by reference. Rows of steps under way stay with s.
+// by reference. Rows of steps under way stay with s. Where the model has recurrent state, no step
+// may be under way, and the fork's StateCopy must run before the next step of s.
 func (s *Sequence) Fork() (*Sequence, error) {
 	c := s.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.id == 0 {
 		return nil, fmt.Errorf("%w: sequence", ErrReleased)
+	}
+	if c.states != nil && s.reserved != s.sealed {
+		return nil, fmt.Errorf("%w: fork at %d of %d rows under way: the recurrent state between is not kept", ErrRows, s.sealed, s.reserved)
 	}
 	c.lastID++
 	f := &Sequence{

@@ -31,6 +31,13 @@ func (s *Scheduler) build(p *Plan, out choice) bool {
 	if len(p.Items) == 0 {
 		return true
 	}
+	for _, f := range s.forked {
+		if f.job.stage == running {
+			p.StateMoves = append(p.StateMoves, f.move)
+			p.forked = append(p.forked, f.job)
+		}
+	}
+	s.forked = s.forked[:0]
 	s.steps++
 	s.flight++
 	p.Step = s.steps
@@ -96,9 +103,6 @@ func (b *builder) history(j *Job, n int) int {
 	}
 	if moved {
 		b.p.Copies = append(b.p.Copies, move)
-	}
-	if m, ok := j.seq.StateCopy(); ok {
-		b.p.StateMoves = append(b.p.StateMoves, m)
 	}
 	span := Span{Index: -1, From: from, To: to, Pos: from, Last: to >= known}
 	if to <= known {

@@ -20,6 +20,8 @@ type Plan struct {
 
 	Shape     Shape
 	Predicted time.Duration // 0: nothing was measured yet
+
+	forked []*Job // whose states are among StateMoves
 }
 
 // Failure is a job that the scheduler ended, and why.

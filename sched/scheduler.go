@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hotpath-go/hotpath/kvcache"
@@ -52,6 +53,13 @@ type Scheduler struct {
 	fitter     Fitter
 	stats      Stats
 	scratch    scratchpad
+	forked     []fork
+}
+
+// fork is a job whose recurrent state must be copied before the next step.
+type fork struct {
+	job  *Job
+	move kvcache.StateCopy
 }
 
 // Stats of the scheduler.
@@ -297,13 +305,15 @@ func (j *Job) release() {
 	if j.hit != nil {
 		j.hit.Release()
 	}
+	s := j.sched
+	s.forked = slices.DeleteFunc(s.forked, func(f fork) bool { return f.job == j })
 	for _, br := range j.branches {
 		if br.state != 0 {
-			j.sched.cache.GiveState(br.state)
+			s.cache.GiveState(br.state)
 		}
 	}
 	if j.scratch != nil {
-		j.sched.cache.GiveScratch(j.scratch)
+		s.cache.GiveScratch(j.scratch)
 	}
 	j.seq, j.hit, j.scratch, j.unused, j.branches = nil, nil, nil, nil, nil
 	j.scheduled, j.rowsOf, j.leader, j.boost = 0, 0, nil, 0
@@ -326,6 +336,9 @@ func (s *Scheduler) Fork(j *Job, tag any) (*Job, error) {
 	}
 	f.Tag, f.Usage.Cached, f.high = tag, seq.Sealed(), seq.Sealed()
 	f.account = s.join(j.Caller)
+	if m, ok := seq.StateCopy(); ok {
+		s.forked = append(s.forked, fork{f, m})
+	}
 	s.running = append(s.running, f)
 	s.stats.Admitted++
 	return f, nil

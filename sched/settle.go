@@ -47,6 +47,14 @@ func (s *Scheduler) Abort(p *Plan) {
 		p.Items[i].Job.broken = true
 	}
 	s.done(p)
+	for _, j := range p.forked { // its state was never copied
+		if j.stage != running {
+			continue
+		}
+		if j.broken = true; j.inFlight == 0 {
+			s.preempt(j)
+		}
+	}
 }
 
 // done counts the step down and lets go of what waited for it.
