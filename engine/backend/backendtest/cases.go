@@ -27,6 +27,8 @@ type TinyCase struct {
 	// Expanded: the other engine ran on weights expanded to float32, so that it rounded no
 	// activations; it is the reference for a backend that keeps them in float32.
 	Expanded bool
+	// Limit is the last row to compare; 0: row 1,100, or all when HOTPATH_LONG is set.
+	Limit int
 	// Exact: on both sides nothing is rounded but float32 sums, if KV is F32 here too.
 	Exact bool
 
@@ -142,8 +144,7 @@ func openWeights(t testing.TB, file string) *model.Model {
 	return m
 }
 
-// Rows returns the rows of the case in rising order: those up to 1,100, or, when HOTPATH_LONG is
-// set, all up to 4,200.
+// Rows returns the rows of the case in rising order.
 func (c TinyCase) Rows(t testing.TB) []TinyRow {
 	t.Helper()
 	raw := testdata.Read(t, c.logits)
@@ -151,9 +152,12 @@ func (c TinyCase) Rows(t testing.TB) []TinyRow {
 	if len(raw) != 4*dim*len(c.rows) {
 		t.Fatalf("%s: %d bytes for %d rows", c.logits, len(raw), len(c.rows))
 	}
-	limit := 1100
-	if Long() {
-		limit = math.MaxInt
+	limit := c.Limit
+	if limit == 0 {
+		limit = 1100
+		if Long() {
+			limit = math.MaxInt
+		}
 	}
 	var rows []TinyRow
 	for i, row := range c.rows {

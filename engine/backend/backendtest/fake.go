@@ -21,15 +21,15 @@ import (
 // What a device cannot see the Fake reports: reads of rows never written, or written by a step that
 // failed; rows in a context that do not continue each other; two spans that write one slot; a slot
 // written and read in one step; a batch that changes while its step runs; Submit and Copy at the
-// same time; more steps in flight than allowed; a Wait too many. Each is an error of the call and
+// same time; more steps in flight than allowed; a Wait too many, or out of order. Each is an error of the call and
 // one of Problems.
 //
 // Set the fields before Open. The zero value is ready to use. A Fake may open several Runners; its
 // methods are safe for concurrent use.
 type Fake struct {
 	InFlight int             // steps in flight; 0: 2
-	MaxRows  int             // 0: 512
-	MaxSpans int             // 0: 256
+	MaxRows  int             // 0: Options.Rows, or 512
+	MaxSpans int             // 0: Options.Spans, or 256
 	Without  backend.WantSet // optional wants that it lacks
 	Latency  time.Duration   // that the device takes for a step; zero: none
 
@@ -113,22 +113,20 @@ func (f *Fake) Open(ctx context.Context, m *model.Model, o backend.Options) (bac
 			ScratchBlocks: o.ScratchBlocks,
 			BlockSize:     o.BlockSize,
 			BlockBytes:    int64(rowBytes * o.BlockSize),
-			KV:            backend.Selection[quant.Format]{Requested: o.KV, Effective: kv},
+			KV:            backend.Selection[quant.Format]{Requested: kv, Effective: kv},
+			KVFormats:     []quant.Format{quant.F32, quant.F16, quant.BF16},
 			Workers:       1,
 			Path:          backend.Selection[string]{Effective: "fake"},
 			Wants:         (backend.WantLabels | backend.WantLogSumExp | backend.WantTopK | backend.WantSample) &^ f.Without,
 			Masks:         []backend.Mask{backend.Causal},
 			Context:       o.Context,
-			MaxRows:       or(f.MaxRows, 512),
-			MaxSpans:      or(f.MaxSpans, 256),
+			MaxRows:       or(f.MaxRows, or(o.Rows, 512)),
+			MaxSpans:      or(f.MaxSpans, or(o.Spans, 256)),
 			InFlight:      or(f.InFlight, 2),
 			Numerics:      "fake/1 " + kv.String(),
 		},
 		jobs: make(chan func(), 16),
 		done: make(chan struct{}),
-	}
-	if kv != o.KV && o.KV != quant.None {
-		r.caps.KV.Reason = "the default"
 	}
 	if o.Progress != nil {
 		o.Progress(m.Size, m.Size)

@@ -26,7 +26,7 @@ type fakeRunner struct {
 	closed  bool
 	steps   uint64          // submitted
 	waiting map[uint64]bool // submitted and not waited for
-	sampled map[int]bool    // rows of the last step whose choice a placeholder may stand for
+	sampled map[int]int     // Samples asked for in the last step, by row
 }
 
 type fakeStep struct {
@@ -116,22 +116,22 @@ func (r *fakeRunner) Submit(ctx context.Context, b *backend.Batch) (backend.Step
 	return s, nil
 }
 
-// placeholders checks the ids that stand for choices of the step before, and returns the rows of
-// this one that have a choice.
-func (r *fakeRunner) placeholders(b *backend.Batch) (map[int]bool, error) {
-	sampled := map[int]bool{}
+// placeholders checks the ids that stand for choices of the step before, and counts the choices of
+// this one's rows.
+func (r *fakeRunner) placeholders(b *backend.Batch) (map[int]int, error) {
+	sampled := map[int]int{}
 	row := 0
 	for i := range b.Seqs {
 		for j := range b.Seqs[i].Spans {
 			sp := &b.Seqs[i].Spans[j]
 			for k, id := range sp.Tokens {
-				if id < 0 && !r.sampled[-1-int(id)] {
-					return nil, fmt.Errorf("%w: seq %d: span %d: token %d: id %d stands for row %d of the step before, which has no Sample", backend.ErrBatch, i, j, k, id, -1-int(id))
+				if id < 0 && r.sampled[-1-int(id)] != 1 {
+					return nil, fmt.Errorf("%w: seq %d: span %d: token %d: id %d stands for row %d of the step before, which has %d Samples, must be 1", backend.ErrBatch, i, j, k, id, -1-int(id), r.sampled[-1-int(id)])
 				}
 			}
 			for k := range sp.Want {
 				if sp.Want[k].Sample != nil {
-					sampled[row+sp.Want[k].Row] = true
+					sampled[row+sp.Want[k].Row]++
 				}
 			}
 			row += len(sp.Tokens)
@@ -143,6 +143,9 @@ func (r *fakeRunner) placeholders(b *backend.Batch) (map[int]bool, error) {
 func (s *fakeStep) Wait(out *backend.Output) error {
 	if !s.waited.CompareAndSwap(false, true) {
 		return s.runner.fake.problem(fmt.Errorf("step %d: Wait was called twice", s.number))
+	}
+	if err := s.runner.inOrder(s); err != nil {
+		return err
 	}
 	defer s.runner.settle(s)
 	s.lost = true // unless all goes well
@@ -170,6 +173,18 @@ func (s *fakeStep) Wait(out *backend.Output) error {
 		top := append(to.Choice.Top, from.Choice.Top...)
 		to.Choice = from.Choice
 		to.Choice.Top = top
+	}
+	return nil
+}
+
+// inOrder reports a Wait before that of an earlier step.
+func (r *fakeRunner) inOrder(s *fakeStep) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n := range r.waiting {
+		if n < s.number {
+			return r.fake.problem(fmt.Errorf("step %d: Wait before that of step %d", s.number, n))
+		}
 	}
 	return nil
 }
