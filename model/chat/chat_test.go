@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hotpath-go/hotpath/internal/testdata"
-	"github.com/hotpath-go/hotpath/model/chat/jinja"
 )
 
 var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
@@ -137,5 +136,3 @@ func TestReferenceRenders(t *testing.T) {
 		}
 	}
 }
-
-var _ = jinja.ErrRaised

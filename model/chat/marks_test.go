@@ -47,6 +47,20 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+// rewriters are the conversations whose last turn the template changes when a user turn follows.
+var rewriters = map[string]bool{
+	"deepseek_v3/tool_call_roundtrip":         true, // closes the tool outputs only before a reply
+	"deepseek_v3/reasoning_before_tool_call":  true,
+	"deepseek_v3/long_agent_loop":             true,
+	"qwen3/ends_assistant_nogen":              true, // drop reasoning, even empty, of earlier turns
+	"qwen3/reasoning_content_in_history":      true,
+	"qwen3/reasoning_before_tool_call":        true,
+	"gemma4_31b/reasoning_content_in_history": true,
+	"gemma4_31b/reasoning_before_tool_call":   true,
+	"nemotron35/reasoning_content_in_history": true,
+	"nemotron35/reasoning_before_tool_call":   true,
+}
+
 // checkTurn: one more user turn must leave the text before the mark as it is, unless the template
 // rewrites or refuses.
 func checkTurn(t *testing.T, s chatSuite, c chatCase, p Prompt, o RenderOptions, shape shape, r *Rendered, m Mark) {
@@ -58,18 +72,12 @@ func checkTurn(t *testing.T, s chatSuite, c chatCase, p Prompt, o RenderOptions,
 	if err != nil {
 		return
 	}
-	if !strings.HasPrefix(next.Text, r.Text[:m.Offset]) {
-		switch s.name + "/" + c.Name {
-		case "qwen3/ends_assistant_nogen", "qwen3/reasoning_content_in_history", "qwen3/reasoning_before_tool_call",
-			"gemma4_31b/reasoning_content_in_history", "gemma4_31b/reasoning_before_tool_call", "gemma4_31b/tool_call_roundtrip",
-			"gemma4_31b/long_agent_loop", "nemotron35/reasoning_content_in_history", "nemotron35/reasoning_before_tool_call",
-			"phi4_mini/ends_assistant_nogen":
-		default:
-			t.Errorf("%s/%s: the last turn's mark at %d of %q\nis no prefix of %q", s.name, c.Name, m.Offset, r.Text, next.Text)
-		}
+	if keeps := strings.HasPrefix(next.Text, r.Text[:m.Offset]); keeps == rewriters[s.name+"/"+c.Name] {
+		t.Errorf("%s/%s: kept %v: the last turn's mark at %d of %q\nand %q", s.name, c.Name, keeps, m.Offset, r.Text, next.Text)
 	}
 }
 
+// checkContent: what stands before the mark is the end of the content, as it is or as tojson writes it.
 func checkContent(t *testing.T, s chatSuite, c chatCase, p Prompt, r *Rendered, m Mark) {
 	t.Helper()
 	msg := p.Turns()[m.Message]
@@ -77,11 +85,9 @@ func checkContent(t *testing.T, s chatSuite, c chatCase, p Prompt, r *Rendered, 
 	for _, part := range msg.Parts {
 		content += part.Text
 	}
-	content = strings.TrimSpace(content)
-	// What stands before the mark is the end of the content, as it is or as tojson writes it.
-	tail := content[max(0, len(content)-3):]
-	before := strings.TrimRight(r.Text[:m.Offset], " \n\\nt")
-	if !strings.HasSuffix(before, strings.TrimRight(tail, " \n\\nt")) {
-		t.Errorf("%s/%s: message %d ends %q, text before the mark ends %q", s.name, c.Name, m.Message, tail, before[max(0, len(before)-8):])
+	plain := strings.NewReplacer(`\n`, "", `\t`, "", `\`, "", `"`, "", "\n", "", "\t", "", " ", "").Replace
+	content, before := plain(content), plain(r.Text[:m.Offset])
+	if tail := content[max(0, len(content)-4):]; !strings.HasSuffix(before, tail) {
+		t.Errorf("%s/%s: message %d ends %q, text before the mark ends %q", s.name, c.Name, m.Message, tail, before[max(0, len(before)-12):])
 	}
 }

@@ -28,7 +28,7 @@ type MarkKind uint8
 // The kinds of marks.
 const (
 	ContentEnd MarkKind = iota // after the last byte of a message's content
-	TurnEnd                    // where a render of the messages up to this one alone ends
+	TurnEnd                    // up to here the text stays as it is when the conversation goes on
 	ReplyStart                 // before the scaffolding that opens the reply
 )
 
@@ -74,11 +74,11 @@ type Rendered struct {
 
 // Render renders a prompt of messages.
 //
-// Marks are found, not guessed. Content ends are exact, since every byte of the text knows where it came
-// from. A turn's end is where a render of the messages so far ends, kept only when the whole text begins
-// with that render (a template that rewrites earlier turns has none there). The reply's start is the
-// last turn's end. A template that opens a reply whether asked or not has these two where its text parts
-// from that of the same messages with one more turn.
+// Marks are found by comparing renders. A content's end is exact, since every byte of the text knows
+// where it came from. A turn ends where the render of the messages up to it and the render of all part,
+// or, for the last turn, the renders with and without an opened reply; set back to the end of the
+// template statement before. Where a template rewrites earlier turns there is no such place, and no
+// mark. A template that always opens a reply is compared with itself and one more turn.
 //
 // The error is ErrPrompt or ErrRender.
 func (t *Template) Render(p Prompt, o RenderOptions) (*Rendered, error) {
@@ -103,58 +103,82 @@ func (t *Template) render(p Prompt, o RenderOptions, s shape) (*Rendered, error)
 	r := newRendered(full)
 	r.markContents(ms)
 	r.keepIDs(ms)
-	prefix := func(n int) (string, bool) {
-		text, err := t.renderAs(ms[:n], p.Tools(), p.Args(), false, o.Now, s)
-		return text.String(), err == nil && strings.HasPrefix(r.Text, text.String())
+	if len(ms) > 0 {
+		t.markTurns(p, o, s, full, r)
+	}
+	sort.SliceStable(r.Marks, func(i, j int) bool { return r.Marks[i].Offset < r.Marks[j].Offset })
+	return r, nil
+}
+
+// markTurns finds the ends of turns and the start of the reply in full, the render under way.
+func (t *Template) markTurns(p Prompt, o RenderOptions, s shape, full jinja.Output, r *Rendered) {
+	ms := p.Turns()
+	as := func(ms []Message, generate bool) (jinja.Output, bool) {
+		out, err := t.renderAs(ms, p.Tools(), p.Args(), generate, o.Now, s)
+		return out, err == nil
 	}
 	if o.EveryTurn {
 		for i := range len(ms) - 1 {
-			if text, ok := prefix(i + 1); ok {
-				r.mark(TurnEnd, i, len(text))
+			if part, ok := as(ms[:i+1], false); ok {
+				if end, ok := agreement(full, part, dataEnd(part)); ok {
+					r.mark(TurnEnd, i, end)
+				}
 			}
 		}
 	}
-	if len(ms) == 0 {
-		return r.sorted(), nil
+	last := len(ms) - 1
+	other, ok := as(ms, !o.AddGenerationPrompt)
+	if !ok {
+		return
 	}
-	end, ok := len(r.Text), true
-	if o.AddGenerationPrompt {
-		var text string
-		text, ok = prefix(len(ms))
-		end = len(text)
-	}
-	reply := o.AddGenerationPrompt
-	if !t.tmpl.Uses("add_generation_prompt") { // it may open a reply whether asked or not
-		end, ok = t.parting(p, r.Text, o.Now, s)
-		reply = reply || end < len(r.Text)
-	}
-	if ok {
-		r.mark(TurnEnd, len(ms)-1, end)
-		if reply {
-			r.mark(ReplyStart, len(ms), end)
+	end, reply := len(r.Text), o.AddGenerationPrompt
+	switch {
+	case other.String() != r.Text:
+		end, ok = agreement(full, other, dataEnd(full))
+	case !t.tmpl.Uses("add_generation_prompt"): // it may open a reply, asked or not
+		next, more := as(p.With(User("x")).Turns(), false)
+		if !more {
+			next, more = as(p.With(Assistant("x")).Turns(), false)
+		}
+		if more {
+			end, ok = agreement(full, next, dataEnd(full))
+			reply = reply || end < len(r.Text)
 		}
 	}
-	return r.sorted(), nil
+	if !ok {
+		return
+	}
+	r.mark(TurnEnd, last, end)
+	if reply {
+		r.mark(ReplyStart, len(ms), end)
+	}
 }
 
-// parting returns where the text of a prompt parts from that of the same prompt with one more turn.
-func (t *Template) parting(p Prompt, text string, now time.Time, s shape) (int, bool) {
-	for _, more := range []Message{User("x"), Assistant("x")} {
-		next, err := t.renderAs(p.With(more).Turns(), p.Tools(), p.Args(), false, now, s)
-		if err != nil {
-			continue
+// dataEnd returns the end of the last byte that did not come from the template.
+func dataEnd(out jinja.Output) int {
+	runs := out.Runs()
+	for i := len(runs) - 1; i >= 0; i-- {
+		if runs[i].Origin != 0 {
+			return runs[i].End
 		}
-		b := next.String()
-		n := 0
-		for n < len(text) && n < len(b) && text[n] == b[n] {
-			n++
-		}
-		for n > 0 && n < len(text) && text[n]&0xc0 == 0x80 { // not inside a character
-			n--
-		}
-		return n, true
 	}
-	return 0, false
+	return 0
+}
+
+// agreement returns up to where two renders agree, at the end of a statement of the first, so that a
+// scaffolding both begin with is not torn; or, where the template writes all at once, the whole of the
+// shorter. It must reach least.
+func agreement(a, b jinja.Output, least int) (int, bool) {
+	x, y := a.String(), b.String()
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	i := sort.SearchInts(a.Ends, n+1)
+	if i > 0 && a.Ends[i-1] >= least {
+		return a.Ends[i-1], true
+	}
+	return n, n >= least && (n == len(x) || n == len(y))
 }
 
 // continued renders a prompt whose last message the model goes on with.
@@ -181,19 +205,19 @@ func (t *Template) continued(p Prompt, o RenderOptions, s shape) (*Rendered, err
 	return nil, fmt.Errorf("%w: message %d, to be continued, shows no content in the render", ErrPrompt, last)
 }
 
-func (t *Template) renderAs(ms []Message, tools []Tool, args []Arg, generate bool, now time.Time, s shape) (jinja.Text, error) {
+func (t *Template) renderAs(ms []Message, tools []Tool, args []Arg, generate bool, now time.Time, s shape) (jinja.Output, error) {
 	vars, err := t.variables(ms, tools, args, generate, s)
 	if err != nil {
-		return jinja.Text{}, err
+		return jinja.Output{}, err
 	}
 	out, err := t.tmpl.Execute(vars, jinja.Options{Now: now, Limits: t.o.Limits})
 	if err != nil {
-		return jinja.Text{}, fmt.Errorf("%w: %w", ErrRender, err)
+		return jinja.Output{}, fmt.Errorf("%w: %w", ErrRender, err)
 	}
 	return out, nil
 }
 
-func newRendered(text jinja.Text) *Rendered {
+func newRendered(text jinja.Output) *Rendered {
 	r := &Rendered{Text: text.String()}
 	for _, run := range text.Runs() {
 		r.Spans = append(r.Spans, Span{run.End, Source(run.Origin)})
@@ -242,11 +266,6 @@ func hasText(parts []Part) bool {
 		}
 	}
 	return false
-}
-
-func (r *Rendered) sorted() *Rendered {
-	sort.SliceStable(r.Marks, func(i, j int) bool { return r.Marks[i].Offset < r.Marks[j].Offset })
-	return r
 }
 
 // Last returns the last mark of a kind, and false when there is none.

@@ -69,9 +69,15 @@ type Options struct {
 	Limits Limits
 }
 
-// Execute renders the template over the given variables, which it does not change. The result says for
-// each byte where it came from. An error is an *Error; nothing of the output is returned with it.
-func (t *Template) Execute(vars *Map, o Options) (Text, error) {
+// Output is what a render wrote: a text that knows where each byte came from.
+type Output struct {
+	Text
+	Ends []int // where each of the template's statements that wrote something ended, ascending
+}
+
+// Execute renders the template over the given variables, which it does not change. An error is an
+// *Error; nothing of the output is returned with it.
+func (t *Template) Execute(vars *Map, o Options) (Output, error) {
 	x := &exec{t: t, now: o.Now, limits: o.Limits.withDefaults()}
 	x.root.flat = make([]Value, len(t.names))
 	for i, n := range t.names {
@@ -81,12 +87,11 @@ func (t *Template) Execute(vars *Map, o Options) (Text, error) {
 			x.root.flat[i] = absent{}
 		}
 	}
-	var out builder
-	x.out = &out
+	x.out = &x.main
 	if _, err := x.run(t.body, &x.root); err != nil {
-		return Text{}, err
+		return Output{}, err
 	}
-	return out.text(false), nil
+	return Output{x.main.text(false), x.ends}, nil
 }
 
 // exec is one render under way.
@@ -94,7 +99,9 @@ type exec struct {
 	t      *Template
 	now    time.Time
 	limits Limits
-	out    *builder
+	main   builder  // what Execute returns
+	ends   []int    // where writes to main ended
+	out    *builder // main, or what a capture collects
 	root   scope
 	steps  int
 	depth  int
@@ -138,6 +145,9 @@ func (x *exec) write(t Text) error {
 		return err
 	}
 	x.out.add(t)
+	if x.out == &x.main && len(t.s) > 0 {
+		x.ends = append(x.ends, len(x.main.buf))
+	}
 	return nil
 }
 
