@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"sync"
@@ -105,7 +106,7 @@ func (f *Fake) Open(ctx context.Context, m *model.Model, o backend.Options) (bac
 			size:     o.BlockSize,
 			rowBytes: rowBytes,
 			slots:    make([]slot, (o.PoolBlocks+o.ScratchBlocks)*o.BlockSize),
-			nan:      len(m.Program.Norm.Gain) > 0 && math.IsNaN(float64(m.Program.Norm.Gain[0])),
+			nan:      notNumbers(m.Program.Embedding),
 			closing:  make(chan struct{}),
 		},
 		caps: backend.Caps{
@@ -136,6 +137,20 @@ func (f *Fake) Open(ctx context.Context, m *model.Model, o backend.Options) (bac
 	f.mu.Unlock()
 	go r.work()
 	return r, nil
+}
+
+// notNumbers returns the tokens whose F32 embedding starts with a NaN.
+func notNumbers(t quant.Tensor) map[int32]bool {
+	var list map[int32]bool
+	for i := 0; t.Format == quant.F32 && t.Cols > 0 && i < t.Rows; i++ {
+		if v := math.Float32frombits(binary.LittleEndian.Uint32(t.Row(i))); v != v {
+			if list == nil {
+				list = map[int32]bool{}
+			}
+			list[int32(i)] = true
+		}
+	}
+	return list
 }
 
 // Count returns how many operations of a kind there were.

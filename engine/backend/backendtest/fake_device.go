@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/hotpath-go/hotpath/engine/backend"
@@ -19,8 +20,8 @@ type device struct {
 	program  *arch.Program
 	size     int // positions in a block
 	rowBytes int
-	slots    []slot // of all blocks
-	nan      bool
+	slots    []slot         // of all blocks
+	nan      map[int32]bool // tokens whose embedding is not a number
 	closing  chan struct{}
 
 	sampler sample.Sampler
@@ -236,7 +237,7 @@ func (d *device) result(w *backend.Want, r *backend.Result, t trail) {
 		d.logits = make([]float32, d.program.Vocab)
 	}
 	spread(t.hash, d.logits)
-	if d.nan {
+	if len(d.nan) > 0 && slices.ContainsFunc(t.tokens, func(id int32) bool { return d.nan[id] }) {
 		for i := range d.logits {
 			d.logits[i] = float32(math.NaN())
 		}
