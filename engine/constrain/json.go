@@ -1,0 +1,254 @@
+package constrain
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+type kind uint8
+
+const (
+	kindNull kind = 1 << iota
+	kindBool
+	kindObject
+	kindArray
+	kindString
+	kindNumber
+	kindInteger // as a type: numbers without a fraction, which are kindNumber as values
+	kindAll     = kindInteger<<1 - 1
+)
+
+var kindNames = map[string]kind{"null": kindNull, "boolean": kindBool, "object": kindObject, "array": kindArray,
+	"string": kindString, "number": kindNumber | kindInteger, "integer": kindInteger}
+
+// node is a JSON value that keeps the order of its members and knows where it stands.
+type node struct {
+	id      int32
+	kind    kind
+	bool    bool
+	text    string // of a string; of a number, as written
+	number  *big.Rat
+	items   []*node
+	members []member
+	parent  *node
+	name    string // in its parent
+}
+
+type member struct {
+	name  string
+	value *node
+}
+
+// limits on documents
+const (
+	maxDocument = 4 << 20
+	maxNesting  = 512
+)
+
+// parseJSON reads one document. Errors say at which byte.
+func parseJSON(doc []byte) (root *node, count int32, err error) {
+	if len(doc) > maxDocument {
+		return nil, 0, fmt.Errorf("%w: a schema of %d bytes, limit %d", ErrLimit, len(doc), maxDocument)
+	}
+	p := &parser{dec: json.NewDecoder(bytes.NewReader(doc))}
+	p.dec.UseNumber()
+	if !json.Valid(doc) {
+		// The decoder's own tokens are laxer than the language; this names the first fault.
+		var v json.RawMessage
+		err := json.Unmarshal(doc, &v)
+		var at *json.SyntaxError
+		if errors.As(err, &at) {
+			if strings.Contains(at.Error(), "max depth") {
+				return nil, 0, fmt.Errorf("%w: schema nested deeper than %d levels", ErrLimit, maxNesting)
+			}
+			return nil, 0, fmt.Errorf("%w: schema, byte %d: %w", ErrSpec, at.Offset, err)
+		}
+		return nil, 0, fmt.Errorf("%w: schema: %w", ErrSpec, err)
+	}
+	root, err = p.value(nil, "", 0)
+	return root, p.count, err
+}
+
+type parser struct {
+	dec   *json.Decoder
+	count int32
+}
+
+func (p *parser) value(parent *node, name string, depth int) (*node, error) {
+	if depth > maxNesting {
+		return nil, fmt.Errorf("%w: schema nested deeper than %d levels at byte %d", ErrLimit, maxNesting, p.dec.InputOffset())
+	}
+	tok, err := p.dec.Token()
+	if err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, fmt.Errorf("%w: schema, byte %d: %w", ErrSpec, p.dec.InputOffset(), err)
+	}
+	n := &node{id: p.count, parent: parent, name: name}
+	p.count++
+	switch v := tok.(type) {
+	case nil:
+		n.kind = kindNull
+	case bool:
+		n.kind, n.bool = kindBool, v
+	case string:
+		n.kind, n.text = kindString, v
+	case json.Number:
+		n.kind, n.text = kindNumber, v.String()
+		if n.number, err = parseNumber(n.text); err != nil {
+			return nil, fmt.Errorf("%w, at %s", err, n.pointer())
+		}
+	case json.Delim:
+		if v == '[' {
+			n.kind = kindArray
+			for p.dec.More() {
+				item, err := p.value(n, strconv.Itoa(len(n.items)), depth+1)
+				if err != nil {
+					return nil, err
+				}
+				n.items = append(n.items, item)
+			}
+		} else {
+			n.kind = kindObject
+			seen := map[string]bool{}
+			for p.dec.More() {
+				key, err := p.dec.Token()
+				if err != nil {
+					return nil, fmt.Errorf("%w: schema, byte %d: %w", ErrSpec, p.dec.InputOffset(), err)
+				}
+				name := key.(string)
+				if seen[name] {
+					return nil, fmt.Errorf("%w: schema, byte %d: member %q twice", ErrSpec, p.dec.InputOffset(), name)
+				}
+				seen[name] = true
+				value, err := p.value(n, name, depth+1)
+				if err != nil {
+					return nil, err
+				}
+				n.members = append(n.members, member{name, value})
+			}
+		}
+		if _, err := p.dec.Token(); err != nil {
+			return nil, fmt.Errorf("%w: schema, byte %d: %w", ErrSpec, p.dec.InputOffset(), err)
+		}
+	}
+	return n, nil
+}
+
+// parseNumber reads a JSON number of bounded size exactly.
+func parseNumber(s string) (*big.Rat, error) {
+	digits, exponent := s, ""
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		digits, exponent = s[:i], s[i+1:]
+	}
+	if len(digits) > maxExponent {
+		return nil, fmt.Errorf("%w: a number of %d digits, limit %d", ErrLimit, len(digits), maxExponent)
+	}
+	if exponent != "" {
+		if e, err := strconv.Atoi(exponent); err != nil || e > maxExponent || e < -maxExponent {
+			return nil, fmt.Errorf("%w: a number with exponent %.20s, limit %d", ErrLimit, exponent, maxExponent)
+		}
+	}
+	r, ok := new(big.Rat).SetString(s)
+	if !ok {
+		return nil, fmt.Errorf("%w: number %q", ErrSpec, s)
+	}
+	return r, nil
+}
+
+// pointer is the JSON pointer of the value.
+func (n *node) pointer() string {
+	var parts []string
+	for at := n; at.parent != nil; at = at.parent {
+		parts = append(parts, strings.NewReplacer("~", "~0", "/", "~1").Replace(at.name))
+	}
+	slices.Reverse(parts)
+	if len(parts) == 0 {
+		return "#"
+	}
+	return "#/" + strings.Join(parts, "/")
+}
+
+// get returns a member, or nil.
+func (n *node) get(name string) *node {
+	for _, m := range n.members {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// appendJSON appends the value in compact form, whole numbers without a fraction.
+func (n *node) appendJSON(dst []byte) []byte {
+	switch n.kind {
+	case kindNull:
+		return append(dst, "null"...)
+	case kindBool:
+		return strconv.AppendBool(dst, n.bool)
+	case kindString:
+		return append(append(append(dst, '"'), jsonText(n.text)...), '"')
+	case kindNumber:
+		if n.number.IsInt() && len(n.number.Num().String()) <= maxDigits {
+			return n.number.Num().Append(dst, 10)
+		}
+		return append(dst, n.text...)
+	case kindArray:
+		dst = append(dst, '[')
+		for i, item := range n.items {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = item.appendJSON(dst)
+		}
+		return append(dst, ']')
+	}
+	dst = append(dst, '{')
+	for i, m := range n.members {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, '"'), jsonText(m.name)...), `":`...)
+		dst = m.value.appendJSON(dst)
+	}
+	return append(dst, '}')
+}
+
+// equal is JSON Schema's equality: numbers by value, objects in any order.
+func equal(a, b *node) bool {
+	if a.kind != b.kind {
+		return false
+	}
+	switch a.kind {
+	case kindBool:
+		return a.bool == b.bool
+	case kindString:
+		return a.text == b.text
+	case kindNumber:
+		return a.number.Cmp(b.number) == 0
+	case kindArray:
+		return slices.EqualFunc(a.items, b.items, equal)
+	case kindObject:
+		if len(a.members) != len(b.members) {
+			return false
+		}
+		other := make(map[string]*node, len(b.members))
+		for _, m := range b.members {
+			other[m.name] = m.value
+		}
+		for _, m := range a.members {
+			if v := other[m.name]; v == nil || !equal(m.value, v) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,52 @@
+package constrain
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// On a real vocabulary: every mask along some walks against the plain check of each token.
+func TestRealVocabulary(t *testing.T) {
+	t.Parallel()
+	v := qwenVocab(t)
+	c, err := NewCompiler(v, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, schema := range []string{walkSchemas[0], walkSchemas[2], walkSchemas[6], walkSchemas[8]} {
+		g, err := c.Compile(JSONSchema([]byte(schema), WhitespaceSpaces))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := validator(t, schema)
+		r := rand.New(rand.NewPCG(uint64(i), 9))
+		for round := range 10 {
+			steps := 0
+			text := walkText(t, g, r, func(s *State, mask []uint32) {
+				if steps++; round > 0 || steps%4 != 1 {
+					return
+				}
+				want := naiveMask(s, v)
+				got := ids(mask)
+				if len(got) != len(want) {
+					t.Fatalf("%s: %d tokens allowed, want %d", schema, len(got), len(want))
+				}
+				for _, id := range got {
+					if !want[id] {
+						t.Fatalf("%s: token %q allowed", schema, v.Tokens[id])
+					}
+				}
+			})
+			doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+			if err == nil {
+				err = check.Validate(doc)
+			}
+			if err != nil {
+				t.Fatalf("%s: %q: %v", schema, text, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,456 @@
+package constrain
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// schemaCompiler turns a schema into rules, one for each set of schemas that a value has to
+// satisfy together. A reference, like an alternative, only adds to the set, so a recursive
+// schema ends as soon as a set comes back.
+type schemaCompiler struct {
+	b      *builder
+	space  Whitespace
+	root   *node
+	read   map[int32]*facts
+	anchor map[string]*node
+	rules  map[string]int32
+	queue  []job
+	apart  []apart // pairs of oneOf alternatives that must have nothing in common
+	keys   map[string]*dfa
+	checks int
+}
+
+type job struct {
+	rule  int32
+	items []item
+}
+
+// item is a schema, or one part of it.
+type item struct {
+	n    *node
+	part part
+}
+
+type part int32
+
+const (
+	whole part = iota
+	own        // its keywords without the ones that bring in other schemas
+	partAny
+	partOne
+)
+
+type apart struct {
+	rule int32
+	at   *node
+	i, j int
+}
+
+// compileSchema adds the rules of a schema document and returns the one of its root.
+func compileSchema(b *builder, doc []byte, space Whitespace) (int32, error) {
+	root, _, err := parseJSON(doc)
+	if err != nil {
+		return 0, err
+	}
+	c := &schemaCompiler{b: b, space: space, root: root, read: map[int32]*facts{}, rules: map[string]int32{}, keys: map[string]*dfa{}}
+	start := c.rule([]item{{root, whole}})
+	for len(c.queue) > 0 {
+		j := c.queue[0]
+		c.queue = c.queue[1:]
+		if err := c.build(j); err != nil {
+			return 0, err
+		}
+	}
+	for _, a := range c.apart {
+		b.empty(a.rule, fmt.Errorf("%w: %s: oneOf alternatives %d and %d may both hold", ErrUnsupported, a.at.pointer(), a.i, a.j))
+	}
+	return start, nil
+}
+
+// rule returns the rule of a set of schemas and sees to it that it gets built.
+func (c *schemaCompiler) rule(items []item) int32 {
+	items = unique(items)
+	key := make([]byte, 0, 5*len(items))
+	for _, i := range items {
+		key = append(binary.LittleEndian.AppendUint32(key, uint32(i.n.id)), byte(i.part))
+	}
+	if r, ok := c.rules[string(key)]; ok {
+		return r
+	}
+	r := c.b.reserve()
+	c.rules[string(key)] = r
+	c.queue = append(c.queue, job{r, items})
+	return r
+}
+
+// unique sorts a set. A whole schema covers its parts.
+func unique(items []item) []item {
+	items = slices.Clone(items)
+	slices.SortFunc(items, func(a, b item) int {
+		if a.n.id != b.n.id {
+			return int(a.n.id - b.n.id)
+		}
+		return int(a.part - b.part)
+	})
+	return slices.Compact(items)
+}
+
+func of(nodes ...*node) []item {
+	items := make([]item, 0, len(nodes))
+	for _, n := range nodes {
+		if n != nil {
+			items = append(items, item{n, whole})
+		}
+	}
+	return items
+}
+
+// expand splits a set into the schemas that hold by themselves, and the groups of alternatives.
+func (c *schemaCompiler) expand(items []item) (owns []item, groups []item, err error) {
+	done := map[item]bool{}
+	open := map[*node]bool{}
+	var add func(i item) error
+	add = func(i item) error {
+		if open[i.n] && i.part == whole {
+			return fmt.Errorf("%w: %s", ErrRecursion, i.n.pointer())
+		}
+		if done[i] {
+			return nil
+		}
+		done[i] = true
+		f, err := c.facts(i.n)
+		if err != nil {
+			return err
+		}
+		switch i.part {
+		case own:
+			owns = append(owns, i)
+			return nil
+		case partAny, partOne:
+			groups = append(groups, i)
+			return nil
+		}
+		open[i.n] = true
+		defer delete(open, i.n)
+		if err := add(item{i.n, own}); err != nil {
+			return err
+		}
+		var more []item
+		if f.anyOf != nil {
+			more = append(more, item{i.n, partAny})
+		}
+		if f.oneOf != nil {
+			more = append(more, item{i.n, partOne})
+		}
+		for _, m := range append(more, of(append([]*node{f.ref}, f.allOf...)...)...) {
+			if err := add(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, i := range items {
+		if err := add(i); err != nil {
+			return nil, nil, err
+		}
+	}
+	return owns, groups, nil
+}
+
+// maxAlternatives bounds a oneOf, whose alternatives are compared in pairs.
+const maxAlternatives = 64
+
+func (c *schemaCompiler) build(j job) error {
+	owns, groups, err := c.expand(j.items)
+	if err != nil {
+		return err
+	}
+	n := c.b.nfa()
+	start, accept := n.node(), n.node()
+	if len(groups) == 0 {
+		if err := c.value(n, start, accept, owns); err != nil {
+			return err
+		}
+		return c.b.define(j.rule, n, start, accept)
+	}
+	rest := slices.Concat(owns, groups[1:])
+	g := groups[0]
+	f, err := c.facts(g.n)
+	if err != nil {
+		return err
+	}
+	alternatives := f.anyOf
+	if g.part == partOne {
+		if alternatives = f.oneOf; len(alternatives) > maxAlternatives {
+			return fmt.Errorf("%w: %s: oneOf of %d alternatives, limit %d", ErrLimit, g.n.pointer(), len(alternatives), maxAlternatives)
+		}
+		for i, x := range alternatives {
+			for k, y := range alternatives[:i] {
+				c.apart = append(c.apart, apart{c.rule(append(of(x, y), rest...)), g.n, k, i})
+			}
+		}
+	}
+	for _, a := range alternatives {
+		n.call(start, accept, c.rule(append(of(a), rest...)))
+	}
+	return c.b.define(j.rule, n, start, accept)
+}
+
+// value adds what a set of schemas without alternatives allows.
+func (c *schemaCompiler) value(n *nfa, start, accept int32, owns []item) error {
+	kinds := kindAll
+	var all []*facts
+	var enum *facts
+	for _, o := range owns {
+		f, err := c.facts(o.n)
+		if err != nil {
+			return err
+		}
+		if f.never {
+			return nil
+		}
+		kinds &= f.kinds
+		all = append(all, f)
+		if f.hasEnum {
+			enum = f
+		}
+	}
+	if kinds&kindNumber != 0 && kinds&kindInteger == 0 {
+		kinds &^= kindNumber
+	}
+	if enum != nil {
+		var texts []string
+		for _, v := range enum.enum {
+			ok, err := c.valid(owns, v, 0)
+			if err != nil {
+				return err
+			}
+			if ok {
+				texts = append(texts, string(v.appendJSON(nil)))
+			}
+		}
+		d, err := words(texts, c.b.room())
+		if err != nil {
+			return err
+		}
+		n.embed(start, accept, d)
+		return nil
+	}
+	if kinds&kindNull != 0 {
+		n.text(start, accept, "null")
+	}
+	if kinds&kindBool != 0 {
+		n.text(start, accept, "true")
+		n.text(start, accept, "false")
+	}
+	if kinds&kindInteger != 0 {
+		r, err := c.number(all, kinds&kindNumber == 0)
+		if err != nil {
+			return err
+		}
+		n.call(start, accept, r)
+	}
+	if kinds&kindString != 0 {
+		r, err := c.string(all)
+		if err != nil {
+			return err
+		}
+		n.call(start, accept, r)
+	}
+	if kinds&kindArray != 0 {
+		if err := c.array(n, start, accept, all); err != nil {
+			return err
+		}
+	}
+	if kinds&kindObject != 0 {
+		return c.object(n, start, accept, all)
+	}
+	return nil
+}
+
+func (c *schemaCompiler) number(all []*facts, integer bool) (int32, error) {
+	s := numbers{integer: integer}
+	for _, f := range all {
+		s.low = tighter(s.low, f.low, true)
+		s.high = tighter(s.high, f.high, false)
+		s.multiples = append(s.multiples, f.multiples...)
+	}
+	return c.b.shared(s.key(), func() (*dfa, error) { return s.automaton(c.b.room()) })
+}
+
+// string returns the rule of the strings, with their quotes.
+func (c *schemaCompiler) string(all []*facts) (int32, error) {
+	d, low, high, err := c.content(all)
+	if err != nil {
+		return 0, err
+	}
+	if d == nil {
+		return c.b.freeString(low, high), nil
+	}
+	n := c.b.nfa()
+	start, accept := n.node(), n.node()
+	open, end := n.after(start, `"`), n.node()
+	n.embed(open, end, d)
+	n.text(end, accept, `"`)
+	r := c.b.reserve()
+	return r, c.b.define(r, n, start, accept)
+}
+
+// content returns the automaton of what stands between a string's quotes, or nil where only
+// the limits on its length hold.
+func (c *schemaCompiler) content(all []*facts) (d *dfa, low, high int, err error) {
+	high = -1
+	for _, f := range all {
+		low = max(low, f.minLen)
+		if f.maxLen >= 0 && (high < 0 || f.maxLen < high) {
+			high = f.maxLen
+		}
+	}
+	narrow := func(key string, make func() (*dfa, error)) {
+		if err != nil {
+			return
+		}
+		next := c.keys[key]
+		if next == nil {
+			if next, err = make(); err != nil {
+				return
+			}
+			c.keys[key] = next
+		}
+		if d != nil {
+			next, err = combine(d, next, true, c.b.room())
+		}
+		d = next
+	}
+	for _, f := range all {
+		for _, p := range f.patterns {
+			narrow("p"+p, func() (*dfa, error) { return pattern(p, true, jsonBytes, c.b.room()) })
+		}
+		for _, p := range f.formats {
+			narrow("f"+p, func() (*dfa, error) { return pattern(formats[p], false, jsonBytes, c.b.room()) })
+		}
+	}
+	if d != nil && (low > 0 || high >= 0) {
+		narrow(fmt.Sprint("l", low, high), func() (*dfa, error) { return lengths(low, high, c.b.room()) })
+	}
+	return d, low, high, err
+}
+
+// lengths returns the automaton of string contents of low to high characters; high -1: no limit.
+func lengths(low, high, limit int) (*dfa, error) {
+	if max(low, high) > limit {
+		return nil, fmt.Errorf("%w: a length of %d together with a pattern, limit %d", ErrLimit, max(low, high), limit)
+	}
+	n := &nfa{limit: 64 * limit}
+	at, accept := n.node(), n.node()
+	start := at
+	for i := 0; ; i++ {
+		if i >= low {
+			n.empty(at, accept)
+		}
+		if i == high {
+			break
+		}
+		next := at
+		if high >= 0 || i < low {
+			next = n.node()
+		}
+		n.runes(at, next, jsonBytes, 0, utf8.MaxRune)
+		if next == at {
+			break
+		}
+		at = next
+	}
+	return n.determinize(start, accept, limit)
+}
+
+// array adds a list: the first items by position, then the rest.
+func (c *schemaCompiler) array(n *nfa, start, accept int32, all []*facts) error {
+	least, most, positions := 0, -1, 0
+	var rest []item
+	for _, f := range all {
+		least = max(least, f.minItems)
+		if f.maxItems >= 0 && (most < 0 || f.maxItems < most) {
+			most = f.maxItems
+		}
+		positions = max(positions, len(f.prefix))
+		rest = append(rest, of(f.items)...)
+	}
+	if most >= 0 && least > most {
+		return nil
+	}
+	last := max(positions, least) // the item count from which on all positions are alike
+	if most >= 0 {
+		last = most
+	}
+	if last > c.b.room() {
+		return fmt.Errorf("%w: an array of %d items, limit %d", ErrLimit, last, c.b.room())
+	}
+	open := c.ws(n, n.after(start, "["))
+	end := n.node()
+	n.text(c.ws(n, end), accept, "]")
+	if least == 0 {
+		n.empty(open, end)
+	}
+	at := n.node() // before item i
+	n.empty(open, at)
+	for i := 0; most < 0 || i < most; i++ {
+		loop := i >= last
+		var items []item
+		for _, f := range all {
+			if i < len(f.prefix) {
+				items = append(items, item{f.prefix[i], whole})
+			} else {
+				items = append(items, of(f.items)...)
+			}
+		}
+		if loop {
+			items = rest
+		}
+		behind := n.node()
+		n.call(at, behind, c.rule(items))
+		if i+1 >= least {
+			n.empty(behind, end)
+		}
+		next := c.gap(n, n.after(behind, ","))
+		if loop {
+			n.empty(next, at)
+			break
+		}
+		at = next
+	}
+	return nil
+}
+
+// ws adds the white space that may stand next to brackets, gap that behind commas and colons.
+func (c *schemaCompiler) ws(n *nfa, from int32) int32 {
+	if c.space != WhitespaceAny {
+		return from
+	}
+	return c.gap(n, from)
+}
+
+// maxWhitespace bounds a run of white space, so that a model cannot go on with it forever.
+const maxWhitespace = 32
+
+func (c *schemaCompiler) gap(n *nfa, from int32) int32 {
+	to := n.node()
+	n.empty(from, to)
+	switch c.space {
+	case WhitespaceSpaces:
+		n.text(from, to, " ")
+	case WhitespaceAny:
+		for range maxWhitespace {
+			next := n.node()
+			for _, b := range " \t\n\r" {
+				n.text(from, next, string(b))
+			}
+			n.empty(next, to)
+			from = next
+		}
+	}
+	return to
+}
