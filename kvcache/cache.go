@@ -218,6 +218,7 @@ func (c *Cache) gone(b BlockID) {
 func (c *Cache) Available() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.tick() // once a step is often enough for the age of what is evicted
 	c.expire()
 	return c.pool.Available()
 }

@@ -55,16 +55,18 @@ type modelHold struct {
 	ends   time.Time
 }
 
-func digest(ns Namespace, tokens []int32) uint64 {
+// start and mix digest a history token by token.
+func start(ns Namespace) uint64 {
 	h := uint64(14695981039346656037)
 	for _, b := range []byte(ns.Salt + "\x00" + ns.Adapter) {
 		h = (h ^ uint64(b)) * 1099511628211
 	}
-	for _, t := range tokens {
-		h = (h ^ uint64(uint32(t))) * 1099511628211
-		h ^= h >> 29
-	}
 	return h
+}
+
+func mix(h uint64, token int32) uint64 {
+	h = (h ^ uint64(uint32(token))) * 1099511628211
+	return h ^ h>>29
 }
 
 func newWorld(t *testing.T, seed uint64, blocks, size int) *world {
@@ -131,8 +133,10 @@ func (w *world) verify(what string, ns Namespace, tokens []int32, blocks []Block
 	if len(blocks) != BlocksFor(0, len(tokens), w.size) {
 		w.t.Fatalf("%s: %d blocks for %d tokens", what, len(blocks), len(tokens))
 	}
-	for i := range tokens {
-		if got := w.rows[blocks[i/w.size]][i%w.size]; got != digest(ns, tokens[:i+1]) {
+	h := start(ns)
+	for i, t := range tokens {
+		h = mix(h, t)
+		if got := w.rows[blocks[i/w.size]][i%w.size]; got != h {
 			w.t.Fatalf("%s: row %d in block %d holds another history", what, i, blocks[i/w.size])
 		}
 	}
@@ -157,8 +161,8 @@ func (w *world) ns() Namespace {
 	return Namespace{}
 }
 
-func (w *world) references() map[BlockID]int {
-	refs := map[BlockID]int{}
+func (w *world) references() []int {
+	refs := make([]int, len(w.rows))
 	for _, m := range w.seqs {
 		for _, b := range m.s.Blocks() {
 			refs[b]++
@@ -302,9 +306,11 @@ func (w *world) sequence(i, op int) {
 		if moved {
 			copy(w.rows[move.To][:move.Rows], w.rows[move.From][:move.Rows])
 		}
-		for row := from; row < n; row++ {
-			b := s.Blocks()[row/w.size]
-			w.rows[b][row%w.size] = digest(s.ns, m.tokens[:row+1])
+		h := start(s.ns)
+		for row, t := range m.tokens[:n] {
+			if h = mix(h, t); row >= from {
+				w.rows[s.Blocks()[row/w.size]][row%w.size] = h
+			}
 		}
 		if w.r.IntN(8) == 0 {
 			for row := s.Sealed(); row < s.Reserved(); row++ { // the step failed: garbage in its rows
@@ -368,8 +374,8 @@ func (w *world) invariants() {
 	refs := w.references()
 	for b := range w.rows {
 		id := BlockID(b)
-		if int(w.c.pool.ref[b]) != refs[id] {
-			w.t.Fatalf("block %d: %d references, the model says %d", b, w.c.pool.ref[b], refs[id])
+		if int(w.c.pool.ref[b]) != refs[b] {
+			w.t.Fatalf("block %d: %d references, the model says %d", b, w.c.pool.ref[b], refs[b])
 		}
 		key, ok := w.indexed[id]
 		if ok != w.c.index.Has(id) || ok && !slices.Equal(key.tokens, w.c.index.Tokens(id)) {

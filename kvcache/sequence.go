@@ -118,7 +118,6 @@ func (s *Sequence) Reserve(n int) (move Copy, moved bool, err error) {
 	c := s.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tick()
 	if s.id == 0 {
 		return Copy{}, false, fmt.Errorf("%w: sequence", ErrReleased)
 	}
@@ -169,7 +168,6 @@ func (s *Sequence) Seal(n int) error {
 	c := s.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tick()
 	switch {
 	case s.id == 0:
 		return fmt.Errorf("%w: sequence", ErrReleased)

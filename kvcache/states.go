@@ -287,7 +287,7 @@ func (s *Sequence) sealStates() {
 				c.states.file(b, (h.pos-1)%c.size+1, h.state)
 			}
 		}
-		if h.pos >= s.sealed || h.state == s.run.last {
+		if h.pos >= s.sealed {
 			keep = append(keep, h)
 		} else {
 			c.states.unref(h.state)

@@ -7,14 +7,21 @@ import (
 	"github.com/hotpath-go/hotpath/kvcache"
 )
 
-// build turns the choice into items: it reserves blocks, and moves what is scheduled on. False
-// means that a job had to be ended, and the choice must be made again.
-func (s *Scheduler) build(p *Plan, out choice) bool {
+// build turns the choice into items: it reserves blocks, and moves what is scheduled on.
+func (s *Scheduler) build(p *Plan, out choice) {
 	b := builder{s: s, p: p, size: s.cache.BlockSize(), step: s.steps + 1, left: s.cfg.StepSpans}
+	// Rows that share leading blocks stand together, so that those are read once.
+	order := s.scratch.order[:0]
 	for i, n := range out.rows {
-		if n == 0 {
-			continue
+		if n > 0 {
+			order = append(order, place{s.scratch.picked[i].leading(), i})
 		}
+	}
+	s.scratch.order = order
+	slices.SortStableFunc(order, func(a, b place) int { return cmp.Compare(a.block, b.block) })
+	p.Items = make([]Item, 0, len(order))
+	for _, o := range order {
+		i, n := o.index, out.rows[o.index]
 		j := s.scratch.picked[i]
 		weight := promptWeight
 		if s.scratch.candidates[i].class == decode {
@@ -29,7 +36,7 @@ func (s *Scheduler) build(p *Plan, out choice) bool {
 		j.account.served += float64(ran) * weight
 	}
 	if len(p.Items) == 0 {
-		return true
+		return
 	}
 	for _, f := range s.forked {
 		if f.job.stage == running {
@@ -41,20 +48,24 @@ func (s *Scheduler) build(p *Plan, out choice) bool {
 	s.steps++
 	s.flight++
 	p.Step = s.steps
-	// Rows that share leading blocks stand together, so that those are read once.
-	slices.SortStableFunc(p.Items, func(a, b Item) int { return cmp.Compare(a.leading(), b.leading()) })
 	b.number()
 	p.Shape = out.shape
 	p.Shape.Rows = p.Rows
 	p.Predicted = s.cfg.Cost.Time(p.Shape)
-	return true
 }
 
-func (i *Item) leading() kvcache.BlockID {
-	if len(i.Context) == 0 {
-		return kvcache.NoBlock
+// place is a candidate's place among the items.
+type place struct {
+	block kvcache.BlockID
+	index int
+}
+
+// leading returns the first block that the job's rows attend to.
+func (j *Job) leading() kvcache.BlockID {
+	if blocks := j.state(); len(blocks) > 0 {
+		return blocks[0]
 	}
-	return i.Context[0].Blocks[0]
+	return kvcache.NoBlock
 }
 
 type builder struct {
@@ -122,8 +133,9 @@ func (b *builder) history(j *Job, n int) int {
 	j.scheduled, j.high = to, max(j.high, to)
 	ran := to - from
 	if j.isDecision() && to == known && n > ran {
-		item.Spans = append(item.Spans, Span{})[:1]
-		ran += b.branches(j, n-ran, &item)
+		open := item
+		ran += b.branches(j, n-ran, &open)
+		item = open
 	}
 	b.add(item)
 	return ran

@@ -66,10 +66,14 @@ func choose(in input) choice {
 		turns[c.class] = append(turns[c.class], t)
 	}
 	grant := split(demand, in.limits)
-	s := step{in: in, out: &out}
+	s := step{in: &in, out: &out}
 
-	fairly(turns[decode], served, func(i int) (int, bool) {
-		c := in.candidates[i]
+	visit := fairly
+	if s.roomForAll(turns[decode], demand[decode], grant[decode]) {
+		visit = inTurn
+	}
+	visit(turns[decode], served, func(i int) (int, bool) {
+		c := &in.candidates[i]
 		n := min(c.want, grant[decode])
 		if n == 0 {
 			return 0, grant[decode] > 0
@@ -102,6 +106,24 @@ func choose(in input) choice {
 	return out
 }
 
+// roomForAll says that each of the turns gets all it wants, so that their order does not matter.
+func (s *step) roomForAll(turns []turn, demand, grant int) bool {
+	blocks := 0
+	for _, t := range turns {
+		c := &s.in.candidates[t.index]
+		blocks += c.blocks(c.want, s.in.size)
+	}
+	return demand <= grant && blocks <= s.in.blocks
+}
+
+// blocks returns how many blocks n rows take.
+func (c *candidate) blocks(n, size int) int {
+	if n > c.owned {
+		return c.first + (n-c.owned+size-1)/size
+	}
+	return c.first
+}
+
 // split divides the rows of a step: each class gets what it wants up to its share, then what is
 // left goes to decodes, decisions and prefills in that order.
 func split(demand [classes]int, l limits) (grant [classes]int) {
@@ -120,12 +142,12 @@ func split(demand [classes]int, l limits) (grant [classes]int) {
 
 // step is a choice under construction.
 type step struct {
-	in  input
+	in  *input
 	out *choice
 }
 
 // fits returns how many of n rows have blocks.
-func (s *step) fits(c candidate, n int) int {
+func (s *step) fits(c *candidate, n int) int {
 	if n <= c.owned && c.first == 0 {
 		return n
 	}
@@ -137,17 +159,14 @@ func (s *step) fits(c candidate, n int) int {
 }
 
 func (s *step) run(i, n int, stream bool) {
-	c := s.in.candidates[i]
+	c := &s.in.candidates[i]
 	s.out.rows[i] += n
-	s.out.blocks += c.first
-	if n > c.owned {
-		s.out.blocks += (n - c.owned + s.in.size - 1) / s.in.size
-	}
+	s.out.blocks += c.blocks(n, s.in.size)
 	s.out.shape = s.out.shape.Add(chunk(c.context, n, stream))
 }
 
 // within returns how many of n rows keep the step inside the limit, but at least floor.
-func (s *step) within(c candidate, n, floor int, stream bool, limit float64) int {
+func (s *step) within(c *candidate, n, floor int, stream bool, limit float64) int {
 	if limit == 0 || s.in.cost.seconds(s.out.shape.Add(chunk(c.context, n, stream))) <= limit {
 		return n
 	}
@@ -174,7 +193,7 @@ func (s *step) decides(turns []turn, served []float64, grant int, limit float64)
 	}
 	floor := min(s.in.limits.minPrefill, grant)
 	one := func(i int, stream bool) int {
-		c := s.in.candidates[i]
+		c := &s.in.candidates[i]
 		if s.out.rows[i] > 0 || grant <= 0 {
 			return 0
 		}
@@ -204,7 +223,7 @@ func (s *step) prefills(turns []turn, served []float64, grant int, limit float64
 	blocked = -1
 	floor := s.in.limits.minPrefill
 	fairly(turns, served, func(i int) (int, bool) {
-		c := s.in.candidates[i]
+		c := &s.in.candidates[i]
 		n := s.within(c, min(c.want, grant), floor, true, limit)
 		if n == 0 {
 			return 0, grant > 0

@@ -138,6 +138,17 @@ func fairly(turns []turn, served []float64, visit func(i int) (rows int, more bo
 	}
 }
 
+// inTurn visits the turns as they come: for when all of them get what they want.
+func inTurn(turns []turn, served []float64, visit func(i int) (rows int, more bool)) {
+	for _, t := range turns {
+		rows, more := visit(t.index)
+		if !more {
+			return
+		}
+		served[t.account] += float64(rows) * t.weight
+	}
+}
+
 // lanes is a heap of the accounts' turns.
 type lanes struct {
 	list   [][]turn

@@ -66,6 +66,7 @@ type scratchpad struct {
 	served     []float64
 	candidates []candidate
 	picked     []*Job
+	order      []place
 }
 
 // Plan decides the next step. Submit nothing else between running it and the plan after, in the
@@ -97,9 +98,7 @@ func (s *Scheduler) Plan() *Plan {
 			skip[s.scratch.picked[out.starved]] = true
 			continue
 		}
-		if !s.build(p, out) {
-			continue
-		}
+		s.build(p, out)
 		return p
 	}
 }

@@ -113,7 +113,7 @@ func (s *Scheduler) measure(p *Plan, took time.Duration) {
 		}
 		if item.Job.isDecision() {
 			s.stats.Decisions += uint64(rows)
-			if b := item.leading(); b != kvcache.NoBlock {
+			if b := item.Job.leading(); b != kvcache.NoBlock {
 				if first := groups[b]; first == nil {
 					groups[b] = item.Job
 				} else if first != item.Job {

@@ -24,7 +24,8 @@ type traffic struct {
 	holds []*kvcache.Hold
 	now   time.Time
 	done  int
-	fault int // of 100 steps, how many fail
+	fault int  // of 100 steps, how many fail
+	lazy  bool // steps run when they are waited for, not when they are planned
 }
 
 type under struct {
@@ -147,25 +148,31 @@ func (w *traffic) plan() {
 	if n := len(w.under); n > 0 && w.under[n-1].bad {
 		u.bad = true // what follows a failed step cannot run
 	}
+	if !w.lazy {
+		w.run(&u)
+	}
+	w.under = append(w.under, u)
+}
+
+func (w *traffic) run(u *under) {
 	if !u.bad {
 		var err error
-		if u.out, err = w.d.run(p); err != nil {
-			w.t.Fatalf("step %d: %v", p.Step, err)
+		if u.out, err = w.d.run(u.p); err != nil {
+			w.t.Fatalf("step %d: %v", u.p.Step, err)
 		}
-	} else {
-		w.d.step++
-		for _, it := range p.Items { // it failed half-way: garbage in its rows
-			for _, sp := range it.Spans {
-				for k := range sp.Tokens {
-					*w.d.at(sp.Dst, sp.Pos, sp.Pos+k) = 7
-				}
-				if sp.Save != 0 {
-					w.d.states[sp.Save] = 7
-				}
+		return
+	}
+	w.d.step++
+	for _, it := range u.p.Items { // it failed half-way: garbage in its rows
+		for _, sp := range it.Spans {
+			for k := range sp.Tokens {
+				*w.d.at(sp.Dst, sp.Pos, sp.Pos+k) = 7
+			}
+			if sp.Save != 0 {
+				w.d.states[sp.Save] = 7
 			}
 		}
 	}
-	w.under = append(w.under, u)
 }
 
 func (w *traffic) settle() {
@@ -174,6 +181,9 @@ func (w *traffic) settle() {
 	}
 	u := w.under[0]
 	w.under = w.under[1:]
+	if w.lazy {
+		w.run(&u)
+	}
 	if u.bad {
 		if w.r.IntN(2) == 0 { // an engine ends the jobs of a failed step; or it tries again
 			for _, it := range u.p.Items {
@@ -382,11 +392,12 @@ func TestTrafficAgainstModel(t *testing.T) {
 	}
 	for flight := 1; flight <= 2; flight++ {
 		for _, states := range []int{0, 24} {
-			for _, fault := range []int{0, 5} {
-				t.Run(fmt.Sprintf("%d in flight, %d states, %d%% faults", flight, states, fault), func(t *testing.T) {
+			for i, fault := range []int{0, 5, 0, 5} {
+				lazy := i >= 2
+				t.Run(fmt.Sprintf("%d in flight, %d states, %d%% faults, lazy %v", flight, states, fault, lazy), func(t *testing.T) {
 					t.Parallel()
-					w := newTraffic(t, uint64(flight*100+states+fault), flight, states)
-					w.fault = fault
+					w := newTraffic(t, uint64(flight*100+states+i), flight, states)
+					w.fault, w.lazy = fault, lazy
 					for range events {
 						w.event()
 						if err := w.c.Check(); err != nil {
