@@ -151,6 +151,7 @@ func (m *Model) finish() error {
 	if n := m.Tokenizer.Size(); n > m.Program.Vocab {
 		return fmt.Errorf("%w: the tokenizer has %d tokens, the embedding %d rows", ErrMismatch, n, m.Program.Vocab)
 	}
+	m.chatting = &chatting{}
 	h := sha256.New()
 	text := func(s string) {
 		_ = binary.Write(h, binary.LittleEndian, uint64(len(s)))

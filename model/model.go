@@ -41,7 +41,8 @@ type Model struct {
 	ID        [32]byte // identity of program, weights' shapes and names, tokenizer and template
 	Size      int64    // bytes of the weights as stored
 
-	release func() error
+	chatting *chatting
+	release  func() error
 }
 
 // Close lets go of the weights. Nobody may use the model or a view of it afterwards.
@@ -54,7 +55,8 @@ func (m *Model) Close() error {
 
 // Encode returns the tokens of a prompt. Raw text is encoded in the mode where nothing becomes a
 // control token, after the BOS token where the model wants one; token ids are checked against the
-// vocabulary and taken as they are. Messages need a template: chat.ErrNoTemplate.
+// vocabulary and taken as they are. Messages are rendered by the model's template, with the
+// scaffolding that opens the reply: chat.ErrNoTemplate where there is none.
 //
 // The caller owns the slice. clock is the time that a template may ask for.
 func (m *Model) Encode(p chat.Prompt, clock time.Time) ([]int32, error) {
@@ -79,7 +81,7 @@ func (m *Model) Encode(p chat.Prompt, clock time.Time) ([]int32, error) {
 			}
 		}
 	case chat.KindMessages:
-		return nil, fmt.Errorf("%w: %s", chat.ErrNoTemplate, m.Name)
+		return m.encodeMessages(p, clock)
 	case chat.KindMixed:
 		return nil, fmt.Errorf("%w: messages were added to text or token ids", ErrPrompt)
 	}
