@@ -3,8 +3,9 @@ package quant
 // The K formats: 256 values in sub-blocks of 16 or 32, whose scales (and minima) are small
 // integers on one or two half-precision factors.
 
-// scaleMin unpacks the 6-bit scale and minimum of sub-block j from the 12 bytes of Q4_K and Q5_K.
-func scaleMin(s []byte, j int) (scale, minimum byte) {
+// ScaleMin unpacks the 6-bit scale and minimum of sub-block j, 0 to 7, from the 12 bytes that a block
+// of Q4_K or Q5_K has for them.
+func ScaleMin(s []byte, j int) (scale, minimum byte) {
 	if j < 4 {
 		return s[j] & 63, s[j+4] & 63
 	}
@@ -52,7 +53,7 @@ func decodeQ4_K(dst []float32, src []byte) {
 	for ; len(dst) >= 256; dst, src = dst[256:], src[144:] {
 		d, dmin := half(src), half(src[2:])
 		for j := range 8 {
-			sc, m := scaleMin(src[4:16], j)
+			sc, m := ScaleMin(src[4:16], j)
 			scale, minimum := d*float32(sc), dmin*float32(m)
 			qs := src[16+j>>1*32:][:32]
 			shift := j & 1 * 4
@@ -68,7 +69,7 @@ func decodeQ5_K(dst []float32, src []byte) {
 	for ; len(dst) >= 256; dst, src = dst[256:], src[176:] {
 		d, dmin, high := half(src), half(src[2:]), src[16:48]
 		for j := range 8 {
-			sc, m := scaleMin(src[4:16], j)
+			sc, m := ScaleMin(src[4:16], j)
 			scale, minimum := d*float32(sc), dmin*float32(m)
 			qs := src[48+j>>1*32:][:32]
 			shift := j & 1 * 4
@@ -96,4 +97,11 @@ func decodeQ6_K(dst []float32, src []byte) {
 			}
 		}
 	}
+}
+
+// CodeQ6 returns the code of element e, 0 to 63 with an offset of 32, of a block of Q6_K.
+func CodeQ6(block []byte, e int) byte {
+	part, quarter, lane := e>>7, e>>5&3, e&31
+	low := block[64*part+quarter&1*32+lane] >> (quarter >> 1 * 4) & 15
+	return low | block[128+32*part+lane]>>(2*quarter)&3<<4
 }

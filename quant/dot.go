@@ -78,7 +78,7 @@ func dotQ4_K(w []byte, x Int8Row) float32 {
 			for i, q := range qs {
 				sum += int32(q>>shift&15) * int32(codes[i])
 			}
-			sc, m := scaleMin(block[4:16], j)
+			sc, m := ScaleMin(block[4:16], j)
 			scale := x.Scales[b+j]
 			acc += float32(float32(sum) * (d * float32(sc) * scale))
 			acc -= float32(float32(x.Sums[2*(b+j)]+x.Sums[2*(b+j)+1]) * (dmin * float32(m) * scale))

@@ -101,7 +101,7 @@ func encodeQ4_K(dst []byte, src []float32) {
 	}
 }
 
-// putScaleMin is the inverse of scaleMin, over bytes that start at zero.
+// putScaleMin is the inverse of ScaleMin, over bytes that start at zero.
 func putScaleMin(s []byte, j int, scale, minimum byte) {
 	if j < 4 {
 		s[j] |= scale

@@ -10,8 +10,8 @@
 //
 // # Arithmetic
 //
-// With [Rounded], the default, activations are rounded to what the weights' products are fast in:
-// blocks of 32 as 8-bit integers for the quant formats, bfloat16 for BF16; they stay float32 for F16
-// and F32. With [Float] they stay float32 for all formats and weights are expanded to float32 at
-// Open: four to eight times the memory, for comparisons.
+// With [Rounded], the default, activations that meet weights of a quant format are rounded to 8-bit
+// integers, in blocks of 32 with a scale each; where weights are F32, F16 or BF16 they stay float32.
+// With [Float] they stay float32 for all formats and weights are expanded to float32 at Open: four to
+// eight times the memory, for comparisons.
 package cpu

@@ -7,7 +7,6 @@ type form uint8
 
 const (
 	formFloat form = 1 << iota // float32
-	formBF16                   // rounded to bfloat16
 	formInt8                   // 8-bit integers with a scale for each block of 32
 )
 
@@ -20,13 +19,11 @@ type input struct {
 
 	float []float32 // rows x cols
 
-	bf16   []float32 // generic: rounded values
 	codes  []int8    // generic: an Int8Row for each row
 	scales []float32
 	sums   []int32
 
 	packed []byte // vector paths: their own records, stride bytes a row
-	pairs  []uint16
 	stride int
 }
 
@@ -38,9 +35,6 @@ func (in *input) reset(rows, cols int, forms form) {
 	if in.k.fill != nil {
 		in.k.reset(in)
 		return
-	}
-	if forms&formBF16 != 0 {
-		in.bf16 = grown(in.bf16, n)
 	}
 	if forms&formInt8 != 0 {
 		in.codes = grown(in.codes, n)
@@ -60,11 +54,6 @@ func (in *input) fill(r, lo, hi int) {
 	}
 	from, to := r*in.cols+lo, r*in.cols+hi
 	src := in.float[from:to]
-	if in.forms&formBF16 != 0 {
-		for i, v := range src {
-			in.bf16[from+i] = quant.BF16ToFloat32(quant.Float32ToBF16(v))
-		}
-	}
 	if in.forms&formInt8 != 0 {
 		in.int8(from, to).Quantize(src)
 	}
@@ -81,11 +70,8 @@ func (in *input) view(from, rows int) input {
 	v.rows = rows
 	v.float = in.float[from*in.cols:]
 	if in.k.fill != nil {
-		v.packed, v.pairs = in.packed[from*in.stride:], in.pairs[min(from*in.cols, len(in.pairs)):]
+		v.packed = in.packed[from*in.stride:]
 		return v
-	}
-	if in.forms&formBF16 != 0 {
-		v.bf16 = in.bf16[from*in.cols:]
 	}
 	if in.forms&formInt8 != 0 {
 		v.codes, v.scales, v.sums = in.codes[from*in.cols:], in.scales[from*in.cols/32:], in.sums[from*in.cols/16:]

@@ -21,8 +21,10 @@ type kernels struct {
 	add func(dst, src []float32)
 	// silu multiplies up by gate/(1+exp(-gate)), into up.
 	silu func(up, gate []float32)
-	// rotate turns the pairs (a[i], b[i]) by the angles of cos and sin; for Adjacent pairs see rope.
-	rotate func(a, b, cos, sin []float32)
+	// rotate turns the pairs (a[i], b[i]) by the angles of cos and sin, rotateAdjacent the pairs
+	// (x[2i], x[2i+1]).
+	rotate         func(a, b, cos, sin []float32)
+	rotateAdjacent func(x, cos, sin []float32)
 
 	// softmax turns n scores into weights exp(scale*(s - max)), in place, and returns scale*max and
 	// the sum of the weights. The slice is whole tiles; what lies past n becomes 0.
@@ -51,6 +53,8 @@ type kernels struct {
 // linearKernel multiplies rows of activations with the rows of a matrix in one format.
 type linearKernel struct {
 	form form // of the activations
+	// group is how many panels multiply likes best at once, for a number of rows; nil: any.
+	group func(rows int) int
 	// pack writes one panel, 16 rows of the matrix from row 16*panel on, in the layout of multiply,
 	// zeros for the rows past the end; nil where multiply reads the rows as stored.
 	pack      func(dst []byte, t quant.Tensor, panel int)
@@ -95,15 +99,16 @@ func choose(name string, mapped bool) (*kernels, backend.Selection[string], erro
 
 func generic() *kernels {
 	return &kernels{
-		name:    "generic",
-		norm:    normGeneric,
-		add:     addGeneric,
-		silu:    siluGeneric,
-		rotate:  rotateGeneric,
-		softmax: softmaxGeneric,
-		blend:   blendGeneric,
-		exp:     expGeneric,
-		sumExp:  sumExpGeneric,
+		name:           "generic",
+		norm:           normGeneric,
+		add:            addGeneric,
+		silu:           siluGeneric,
+		rotate:         rotateGeneric,
+		rotateAdjacent: rotateAdjacentGeneric,
+		softmax:        softmaxGeneric,
+		blend:          blendGeneric,
+		exp:            expGeneric,
+		sumExp:         sumExpGeneric,
 		scores: map[quant.Format]scoresKernel{
 			quant.F32: scoresGeneric(quant.F32), quant.F16: scoresGeneric(quant.F16), quant.BF16: scoresGeneric(quant.BF16),
 		},
@@ -111,9 +116,9 @@ func generic() *kernels {
 			quant.F32: valuesGeneric(quant.F32), quant.F16: valuesGeneric(quant.F16), quant.BF16: valuesGeneric(quant.BF16),
 		},
 		linear: map[quant.Format]*linearKernel{
-			quant.F32:  floatGeneric(quant.F32, formFloat),
-			quant.F16:  floatGeneric(quant.F16, formFloat),
-			quant.BF16: floatGeneric(quant.BF16, formBF16),
+			quant.F32:  floatGeneric(quant.F32),
+			quant.F16:  floatGeneric(quant.F16),
+			quant.BF16: floatGeneric(quant.BF16),
 			quant.Q8_0: int8Generic(quant.Q8_0),
 			quant.Q4_0: int8Generic(quant.Q4_0),
 			quant.Q4_K: int8Generic(quant.Q4_K),

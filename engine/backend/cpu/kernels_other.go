@@ -1,3 +1,5 @@
+//go:build noasm || !amd64
+
 package cpu
 
 // native returns the paths in assembly.

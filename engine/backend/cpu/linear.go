@@ -26,8 +26,10 @@ func (r *Runner) linear(in *input, list ...product) error {
 	}
 	// Some tasks for each worker, so that one that is held up does not hold up the others.
 	j.chunk = max(1, (panels+4*r.caps.Workers-1)/(4*r.caps.Workers))
-	if j.chunk > 6 {
-		j.chunk = (j.chunk + 5) / 6 * 6 // whole tiles of the widest kernels
+	if group := list[0].m.kernel.group; group != nil {
+		if g := group(in.rows); j.chunk > g {
+			j.chunk = (j.chunk + g - 1) / g * g
+		}
 	}
 	tasks := 0
 	for _, p := range list {

@@ -14,16 +14,12 @@ func int8Generic(f quant.Format) *linearKernel {
 	return &linearKernel{form: formInt8, one: one, multiply: tiled(one)}
 }
 
-func floatGeneric(f quant.Format, form form) *linearKernel {
+func floatGeneric(f quant.Format) *linearKernel {
 	dot := quant.DotFloat(f)
 	one := func(m *matrix, in *input, r, o int) float32 {
-		x := in.float
-		if form == formBF16 {
-			x = in.bf16
-		}
-		return dot(m.row(o), x[r*in.cols:(r+1)*in.cols])
+		return dot(m.row(o), in.row(r))
 	}
-	return &linearKernel{form: form, one: one, multiply: tiled(one)}
+	return &linearKernel{form: formFloat, one: one, multiply: tiled(one)}
 }
 
 func tiled(one func(m *matrix, in *input, r, o int) float32) func(m *matrix, in *input, lo, hi int, y []float32, ld int) {

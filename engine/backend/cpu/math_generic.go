@@ -48,13 +48,15 @@ func fold(s *[8]float32) float32 {
 	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
+// rsqrt returns 1/sqrt(x), each operation rounded to the nearest.
+func rsqrt(x float32) float32 { return 1 / float32(math.Sqrt(float64(x))) }
+
 func normGeneric(dst, src, gain []float32, epsilon float32) {
 	var s [8]float32
 	for i, v := range src {
 		s[i&7] += float32(v * v)
 	}
-	mean := fold(&s) / float32(len(src))
-	scale := 1 / float32(math.Sqrt(float64(mean+epsilon)))
+	scale := rsqrt(fold(&s)/float32(len(src)) + epsilon)
 	for i, v := range src {
 		dst[i] = v * scale * gain[i]
 	}

@@ -24,3 +24,5 @@ func grown[T any](s []T, n int) []T {
 
 // bytesAt returns the n bytes at p.
 func bytesAt(p *byte, n int) []byte { return unsafe.Slice(p, n) }
+
+func byteOf(p *float32) *byte { return (*byte)(unsafe.Pointer(p)) }

@@ -83,7 +83,7 @@ func (j *ropeJob) heads(x []float32, n *arch.Norm, row int) {
 			if rope.Pairing == arch.Halves {
 				j.r.k.rotate(head[:pairs], head[pairs:2*pairs], cos, sin)
 			} else {
-				rotateAdjacentGeneric(head[:2*pairs], cos, sin)
+				j.r.k.rotateAdjacent(head[:2*pairs], cos, sin)
 			}
 		}
 	}
