@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"hash/maphash"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -39,6 +40,7 @@ type cached struct {
 // results of recent short ones.
 type scratch struct {
 	norm    [2][]byte
+	blanks  []byte
 	name    []byte
 	symbols []int32
 	ranks   []uint32
@@ -55,7 +57,7 @@ func newScratch() *scratch {
 
 // trim lets go of what an unusually large text needed.
 func (s *scratch) trim() {
-	if cap(s.nodes) > keepSymbols || cap(s.symbols) > keepSymbols || cap(s.norm[0]) > 16*keepSymbols || cap(s.norm[1]) > 16*keepSymbols {
+	if cap(s.nodes) > keepSymbols || cap(s.symbols) > keepSymbols || cap(s.norm[0]) > 16*keepSymbols || cap(s.norm[1]) > 16*keepSymbols || cap(s.blanks) > 16*keepSymbols {
 		*s = scratch{cache: s.cache, seed: s.seed}
 	}
 }
@@ -252,7 +254,7 @@ type node struct {
 // out of date when the pair at its position has another rank by now.
 func (t *Tokenizer) mergeLong(s *scratch) {
 	n := len(s.symbols)
-	nodes, heap := s.nodes[:0], s.heap[:0]
+	nodes, heap := slices.Grow(s.nodes[:0], n), slices.Grow(s.heap[:0], n)
 	for i, id := range s.symbols {
 		nd := node{prev: int32(i - 1), next: int32(i + 1), symbol: id, rank: noRank}
 		if i+1 < n {

@@ -24,9 +24,10 @@ type description struct {
 	unknown      int32
 	virtual      []string
 
-	norm normalizer
-	pre  preTokenizer
-	dec  decoder
+	norm   normalizer
+	blanks blanks
+	pre    preTokenizer
+	dec    decoder
 
 	bos, eos       int32
 	addBOS, addEOS bool
@@ -51,7 +52,7 @@ func (d *description) build() (*Tokenizer, error) {
 		return nil, err
 	}
 	t := &Tokenizer{
-		vocab: d.vocab, dec: d.dec, norm: d.norm, pre: d.pre.list,
+		vocab: d.vocab, dec: d.dec, norm: d.norm, blanks: d.blanks, pre: d.pre.list,
 		byteLevel: d.byteLevel, ignoreMerges: d.ignoreMerges, wholeLines: d.wholeLines, fuseUnknown: d.fuseUnknown,
 		unknown: d.unknown, virtual: d.virtual,
 		bos: d.bos, eos: d.eos, addBOS: d.addBOS, addEOS: d.addEOS, prefix: d.prefix, suffix: d.suffix,

@@ -21,6 +21,8 @@
 //   - Concatenating encodings is not encoding the concatenation: merges do not cross the border.
 //   - [Stream] holds a run of byte tokens until it ends, because one bad byte changes the text of
 //     the whole run.
+//   - From a GGUF file and from the tokenizer.json of the same model come the same ids, but what
+//     counts as special may differ: converters mark more tokens as control.
 //   - Character classes are those of the Go release's unicode tables. A character that another
 //     release knows and this one does not counts as a symbol.
 package tokenizer

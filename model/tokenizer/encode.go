@@ -9,7 +9,8 @@ const blank = "▁" // U+2581, which stands for a space in SentencePiece vocabul
 
 // Encode appends the ids of text to dst and returns the extended slice. It adds nothing around the
 // text (see Template). The time grows linearly with the text, times a logarithm for words beyond
-// some fifty characters; nothing is allocated when dst has room, save for unusually long words.
+// some fifty characters, and the memory is some forty bytes for each byte of the longest word;
+// nothing is allocated when dst has room, save for unusually long words and texts.
 // Text that is not valid UTF-8 is encoded by its bytes where the vocabulary has them.
 func (t *Tokenizer) Encode(dst []int32, text string, mode Mode) []int32 {
 	s, _ := t.scratches.Get().(*scratch)
@@ -22,7 +23,7 @@ func (t *Tokenizer) Encode(dst []int32, text string, mode Mode) []int32 {
 	}
 	for pos := 0; pos < len(text); {
 		start, end, id, ok := added.raw.find(text, pos)
-		dst = t.stretch(s, dst, text[pos:start], &added.normalized)
+		dst = t.stretch(s, dst, text[pos:start], &added.normalized, pos == 0)
 		if ok {
 			dst = append(dst, id)
 		}
@@ -33,12 +34,16 @@ func (t *Tokenizer) Encode(dst []int32, text string, mode Mode) []int32 {
 	return dst
 }
 
-// stretch encodes text between added tokens.
-func (t *Tokenizer) stretch(s *scratch, dst []int32, text string, added *matcher) []int32 {
+// stretch encodes text between added tokens; first says whether it begins the whole text.
+func (t *Tokenizer) stretch(s *scratch, dst []int32, text string, added *matcher, first bool) []int32 {
 	text = t.norm.apply(&s.norm, text)
 	for pos := 0; pos < len(text); {
 		start, end, id, ok := added.find(text, pos)
-		dst = t.split(s, dst, text[pos:start], 0)
+		part := text[pos:start]
+		if t.blanks.on {
+			part = t.blanks.apply(&s.blanks, part, first && pos == 0)
+		}
+		dst = t.split(s, dst, part, 0)
 		if ok {
 			dst = append(dst, id)
 		}

@@ -293,6 +293,7 @@ func TestEveryPreNameLoads(t *testing.T) {
 	for _, pre := range []string{
 		"llama3", "llama-v3", "llama-bpe", "lfm2", "falcon3", "dbrx", "smaug-bpe", "glm4", "chatglm-bpe", "qwen2", "stablelm2",
 		"hunyuan", "deepseek-r1-qwen", "qwen35", "gpt-4o", "llama4", "tekken", "deepseek-v3", "gpt2", "gpt-2", "phi-2", "mpt", "olmo", "modern-bert",
+		"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minicpm5", "falcon-h1", "pixtral", "midm-2.0",
 	} {
 		tok, err := FromGGUF(ggufFile(t, smallGGUF(pre)))
 		if err != nil {

@@ -90,7 +90,7 @@ type ggufPre struct {
 func ggufPres(name string) (p ggufPre, ok bool) {
 	var patterns []string
 	switch name {
-	case "llama3", "llama-v3", "llama-bpe", "lfm2", "falcon3":
+	case "llama3", "llama-v3", "llama-bpe", "lfm2", "falcon3", "falcon-h1", "pixtral", "midm-2.0":
 		patterns, p.ignoreMerges, p.addBOS = []string{patternLlama3}, true, true
 	case "dbrx", "smaug-bpe", "glm4", "chatglm-bpe":
 		patterns = []string{patternLlama3}
@@ -108,6 +108,10 @@ func ggufPres(name string) (p ggufPre, ok bool) {
 		patterns = []string{patternDigits3, patternCJK, patternDeepSeek}
 	case "gpt2", "gpt-2", "phi-2", "mpt", "olmo":
 		patterns = []string{patternGPT2}
+	case "smollm", "starcoder", "refact", "command-r", "codeshell", "exaone":
+		patterns = []string{patternDigit, patternGPT2}
+	case "minicpm5":
+		patterns, p.ignoreMerges = []string{patternDigits3, patternMiniCPM5}, true
 	case "modern-bert":
 		patterns, p.nfc, p.addBOS, p.addSep = []string{patternGPT2}, true, true, true
 	default:

@@ -32,6 +32,9 @@ type partJSON struct {
 	Behavior         string `json:"behavior"`
 	Invert           bool   `json:"invert"`
 	AddPrefixSpace   *bool  `json:"add_prefix_space"`
+	Replacement      string `json:"replacement"`
+	PrependScheme    string `json:"prepend_scheme"`
+	Split            *bool  `json:"split"`
 	UseRegex         *bool  `json:"use_regex"`
 	IndividualDigits bool   `json:"individual_digits"`
 	Start, Stop      int
@@ -157,8 +160,36 @@ func (d *description) readPreTokenizer(raw json.RawMessage, field string, depth 
 		d.pre.add(fmt.Sprint("digits ", limit), numbers{newClasses(), limit})
 	case "Split":
 		return d.readSplit(&p, field)
+	case "Metaspace":
+		return d.readMetaspace(&p, field)
 	default:
 		return unsupported(field+".type", "%q", clip(p.Type))
+	}
+	return nil
+}
+
+// readMetaspace reads the pre-tokenizer that escapes spaces. Nothing may split before it, since it
+// is applied to whole stretches of text.
+func (d *description) readMetaspace(p *partJSON, field string) error {
+	scheme := p.PrependScheme
+	if scheme == "" {
+		scheme = "always"
+		if p.AddPrefixSpace != nil && !*p.AddPrefixSpace {
+			scheme = "never"
+		}
+	}
+	switch {
+	case p.Replacement != blank:
+		return unsupported(field+".replacement", "%q", clip(p.Replacement))
+	case len(d.pre.list) > 0 || d.blanks.on:
+		return unsupported(field, "Metaspace after another pre-tokenizer")
+	case scheme != "always" && scheme != "first" && scheme != "never":
+		return unsupported(field+".prepend_scheme", "%q", clip(scheme))
+	}
+	d.blanks = blanks{on: true, prepend: scheme != "never", firstOnly: scheme == "first"}
+	d.pre.name += "metaspace " + scheme + ";"
+	if p.Split == nil || *p.Split {
+		d.pre.add("before blank", beforeBlank{})
 	}
 	return nil
 }

@@ -175,3 +175,46 @@ func TestLongestAddedTokenWins(t *testing.T) {
 		}
 	}
 }
+
+// Spaces escaped by the pre-tokenizer, as newer SentencePiece files say it.
+func TestMetaspace(t *testing.T) {
+	t.Parallel()
+	file := func(part object) object {
+		vocab := object{"<s>": 0}
+		for _, s := range []string{"▁", "h", "i", "m", "y", "▁h", "▁▁"} {
+			vocab[s] = len(vocab)
+		}
+		part["type"], part["replacement"] = "Metaspace", "▁"
+		return object{
+			"added_tokens":  []object{{"id": 0, "content": "<s>", "special": true}},
+			"pre_tokenizer": part,
+			"decoder": object{"type": "Sequence", "decoders": []object{
+				{"type": "Replace", "pattern": object{"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}}},
+			"model": object{"type": "BPE", "vocab": vocab, "merges": []string{"▁ h", "▁ ▁"}},
+		}
+	}
+	for _, c := range []struct {
+		part object
+		text string
+		want string
+	}{
+		{object{"prepend_scheme": "first", "split": false}, "hi<s>hi", "▁h|i|<s>|h|i"},
+		{object{"prepend_scheme": "first", "split": false}, "<s>hi my", "<s>|h|i|▁|m|y"},
+		{object{"prepend_scheme": "first", "split": false}, " hi", "▁h|i"},
+		{object{"prepend_scheme": "always", "split": false}, "hi<s>hi  m", "▁h|i|<s>|▁h|i|▁▁|m"},
+		{object{"prepend_scheme": "always", "split": true}, "hi  m▁", "▁h|i|▁|▁|m|▁"},
+		{object{"prepend_scheme": "never"}, "hi hi", "h|i|▁h|i"},
+		{object{"add_prefix_space": false, "split": false}, "hi", "h|i"},
+		{object{"add_prefix_space": true, "split": false}, "hi", "▁h|i"},
+	} {
+		tok := build(t, file(c.part))
+		var got []string
+		for _, id := range tok.Encode(nil, c.text, Special) {
+			tk, _ := tok.Token(id)
+			got = append(got, tk.Text)
+		}
+		if s := strings.Join(got, "|"); s != c.want {
+			t.Errorf("%v %q: %s, want %s", c.part, c.text, s, c.want)
+		}
+	}
+}

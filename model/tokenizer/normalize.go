@@ -55,6 +55,25 @@ func (n *normalizer) apply(bufs *[2][]byte, text string) string {
 	return text
 }
 
+// blanks is SentencePiece's escaping of spaces done after normalisation, on each stretch between
+// added tokens.
+type blanks struct {
+	on        bool
+	prepend   bool // put a ▁ before a stretch that does not begin with one
+	firstOnly bool // only at the beginning of the text
+}
+
+// apply returns the escaped text in a view of buf, good until its next use.
+func (b blanks) apply(buf *[]byte, text string, first bool) string {
+	out := (*buf)[:0]
+	if b.prepend && (first || !b.firstOnly) && text != "" && text[0] != ' ' && !strings.HasPrefix(text, blank) {
+		out = append(out, blank...)
+	}
+	out = appendReplaced(out, text, " ", blank)
+	*buf = out
+	return view(out)
+}
+
 // view reads b as a string without a copy; b must not change while the string is in use.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 

@@ -365,3 +365,16 @@ func (p literal) next(s string, i int) (int, int) {
 	}
 	return i + n, i + n + len(p.pattern)
 }
+
+// beforeBlank starts a new piece at every ▁.
+type beforeBlank struct{}
+
+func (beforeBlank) next(s string, i int) (int, int) {
+	if i == len(s) {
+		return i, i
+	}
+	if n := strings.Index(s[i+1:], blank); n >= 0 {
+		return i, i + 1 + n
+	}
+	return i, len(s)
+}

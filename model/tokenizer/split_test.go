@@ -13,7 +13,8 @@ import (
 var patterns = map[string]string{
 	"gpt2": patternGPT2, "llama3": patternLlama3, "qwen2": patternQwen2, "qwen35": patternQwen35,
 	"gpt4o": patternGPT4o, "tekken": patternTekken,
-	"digits3": patternDigits3, "cjk": patternCJK, "deepseek": patternDeepSeek,
+	"minicpm5": patternMiniCPM5, "cl100k": patternCL100K, "llada": patternLLaDA,
+	"digit": patternDigit, "digits3": patternDigits3, "cjk": patternCJK, "deepseek": patternDeepSeek,
 }
 
 // regexSplit finds pieces as a backtracking engine would, with package regexp for everything but
@@ -25,6 +26,8 @@ type regexSplit struct {
 
 func newRegexSplit(pattern string) regexSplit {
 	const white = `\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}`
+	// Package regexp has no possessive repeats. At these two places nothing could be given back.
+	pattern = strings.NewReplacer("?+", "?", "]++", "]+").Replace(pattern)
 	before, lookahead := strings.CutSuffix(pattern, `|\s+(?!\S)|\s+`)
 	before = strings.ReplaceAll(before, `[^\s`, `[^`+white)
 	before = strings.ReplaceAll(before, `\s`, `[`+white+`]`)
@@ -175,6 +178,17 @@ func TestLiteral(t *testing.T) {
 	} {
 		if got := scanned(c.p, "xababy"); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: got %q, want %q", c.p, got, c.want)
+		}
+	}
+}
+
+// Files that hold line breaks instead of their escapes mean the same.
+func TestPatternsWithLineBreaks(t *testing.T) {
+	t.Parallel()
+	for name, pattern := range patterns {
+		raw := strings.NewReplacer(`\r`, "\r", `\n`, "\n").Replace(pattern)
+		if _, _, ok := knownPattern(raw); !ok {
+			t.Errorf("%s is not known with line breaks", name)
 		}
 	}
 }

@@ -51,10 +51,11 @@ type Template struct {
 // Tokenizer turns text into token ids and back. It is immutable and safe for concurrent use.
 type Tokenizer struct {
 	vocab
-	dec  decoder
-	norm normalizer
-	pre  []splitter
-	tree [2]addedSet // by Mode
+	dec    decoder
+	norm   normalizer
+	blanks blanks
+	pre    []splitter
+	tree   [2]addedSet // by Mode
 
 	byteLevel    bool
 	byteRunes    [256]rune
