@@ -1,0 +1,128 @@
+package parse
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// Harmony frames every message: <|start|>role<|channel|>name to=recipient<|message|>body<|end|>.
+const (
+	hStart   = "<|start|>"
+	hChannel = "<|channel|>"
+	hMessage = "<|message|>"
+	hEnd     = "<|end|>"
+	hReturn  = "<|return|>"
+	hCall    = "<|call|>"
+)
+
+func harmonyEnds() []string { return []string{hEnd, hReturn, hCall, hStart, hChannel} }
+
+// openHarmony takes the header that the prompt began.
+func (p *Parser) openHarmony(opened string) {
+	i := strings.LastIndex(opened, hStart)
+	if i < 0 {
+		return
+	}
+	header := opened[i+len(hStart):]
+	if head, _, ok := strings.Cut(header, hMessage); ok {
+		p.beginMessage(head)
+		return
+	}
+	p.state, p.open, p.header = inHeader, "", header
+}
+
+// stepHeader reads up to <|message|>.
+func (p *Parser) stepHeader(final bool) bool {
+	i := bytes.Index(p.buf, []byte(hMessage))
+	if i < 0 {
+		if !final {
+			return false
+		}
+		p.state, p.kind = inText, Content // an unfinished header is text
+		p.add(p.open)
+		p.text(len(p.buf))
+		return true
+	}
+	head := p.open + string(p.buf[:i+len(hMessage)])
+	p.consume(i + len(hMessage))
+	p.raw += head
+	header := p.header + strings.TrimSuffix(head, hMessage)
+	p.header = ""
+	p.beginMessage(header)
+	return true
+}
+
+// beginMessage enters the body of a message with the given header.
+func (p *Parser) beginMessage(header string) {
+	p.state, p.kind = inText, Content
+	channel := header
+	if i := strings.LastIndex(header, hChannel); i >= 0 {
+		channel = header[i+len(hChannel):]
+	}
+	switch word, _, _ := strings.Cut(strings.TrimSpace(channel), " "); {
+	case strings.Contains(header, " to="):
+		_, to, _ := strings.Cut(header, " to=")
+		if i := strings.IndexAny(to, " <"); i >= 0 {
+			to = to[:i]
+		}
+		p.open, p.state, p.scan = "", inCall, tracker{}
+		p.syn = harmonyCall(strings.TrimPrefix(to, "functions."))
+	case word == "analysis":
+		p.kind = Reasoning
+	}
+}
+
+// stepHarmony reads the body of a message, or what stands between two.
+func (p *Parser) stepHarmony(final bool) bool {
+	at, m := firstOf(p.buf, harmonyEnds())
+	if at < 0 {
+		return p.hold(final, harmonyEnds()...)
+	}
+	p.text(at)
+	p.consume(len(m))
+	if m == hStart || m == hChannel {
+		p.state, p.open = inHeader, m
+	} else {
+		p.raw += m
+		p.kind = Content
+	}
+	return true
+}
+
+func firstOf(b []byte, markers []string) (at int, m string) {
+	at = -1
+	for _, marker := range markers {
+		if i := bytes.Index(b, []byte(marker)); i >= 0 && (at < 0 || i < at) {
+			at, m = i, marker
+		}
+	}
+	return at, m
+}
+
+// harmonyCall reads the body of a message to a tool: a JSON object up to the message's end.
+func harmonyCall(name string) *syntax {
+	scan := func(p *Parser, body []byte, final bool) (int, []call, verdict) {
+		from := max(0, p.scan.i-len(hChannel))
+		end, m := firstOf(body[from:], harmonyEnds())
+		if end < 0 {
+			if !final {
+				p.scan.i = len(body)
+				return 0, nil, more
+			}
+			end, m = len(body), ""
+		} else {
+			end += from
+		}
+		args, ok := object(json.RawMessage(escapeControls(string(body[:end]))))
+		if !ok || name == "" {
+			return end, nil, no
+		}
+		n := end
+		if m != hStart && m != hChannel {
+			n += len(m)
+		}
+		return n, []call{{Name: name, Arguments: args}}, yes
+	}
+	return &syntax{"", scan}
+}
