@@ -26,7 +26,8 @@
 //   - properties, required, additionalProperties, patternProperties, propertyNames,
 //     minProperties, maxProperties
 //   - prefixItems, items, minItems, maxItems
-//   - allOf, anyOf, oneOf, $ref inside the document (pointers and anchors, recursion), $defs,
+//   - dependentRequired, dependentSchemas
+//   - allOf, anyOf, oneOf, not, $ref inside the document (pointers and anchors, recursion), $defs,
 //     and true and false as schemas
 //
 // Annotations (title, description, default, examples and their like, and names that start
@@ -35,8 +36,8 @@
 // of every type, and properties that are not listed are allowed unless additionalProperties
 // says otherwise.
 //
-// oneOf is supported where no two alternatives can hold at once, which is checked on the compiled
-// grammars. The formats date, time, date-time, duration, email, hostname, ipv4, ipv6, uri and uuid
+// oneOf is supported where no two alternatives can hold at once, and not where its schema names
+// types alone or cannot hold anyway, which is checked on the compiled grammars. The formats date, time, date-time, duration, email, hostname, ipv4, ipv6, uri and uuid
 // are enforced, in a form that may be narrower than the format; others are refused.
 //
 // What is written is narrower than what the schema allows, so that a model finds its way:

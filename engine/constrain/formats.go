@@ -10,7 +10,7 @@ const (
 	octet = `(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
 	ipv4  = octet + `(?:\.` + octet + `){3}`
 	h16   = `[0-9a-fA-F]{1,4}`
-	label = `[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?`
+	label = `[a-zA-Z0-9]{1,15}(?:-[a-zA-Z0-9]{1,15}){0,2}` // no two hyphens: those have meanings
 )
 
 var formats = map[string]string{
@@ -26,13 +26,14 @@ var formats = map[string]string{
 		`(?:` + h16 + `:){1,7}:`,
 	"hostname": label + `(?:\.` + label + `){0,3}`,
 	"email":    `[a-zA-Z0-9!#$%&'*+/=?^_{|}~-]{1,20}(?:\.[a-zA-Z0-9!#$%&'*+/=?^_{|}~-]{1,20}){0,2}@` + label + `(?:\.` + label + `){1,2}`,
-	"uri":      `[a-zA-Z][a-zA-Z0-9+.-]*:(?://` + host + `)?(?:/` + segment + `)*(?:\?` + query + `)?(?:#` + query + `)?`,
+	"uri": `[a-zA-Z][a-zA-Z0-9+.-]*:(?://` + host + `(?:/` + segment + `*)*|/?(?:` + segment + `+(?:/` + segment + `*)*)?)` +
+		`(?:\?` + query + `)?(?:#` + query + `)?`,
 }
 
 const (
 	period  = `(?:[0-9]{1,9}H(?:[0-9]{1,9}M(?:[0-9]{1,9}S)?)?|[0-9]{1,9}M(?:[0-9]{1,9}S)?|[0-9]{1,9}S)`
 	host    = `[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)*(?::[0-9]{1,4})?`
 	escape  = `%[0-9a-fA-F]{2}`
-	segment = `(?:[a-zA-Z0-9._~!$&'()*+,;=:@-]|` + escape + `)*`
+	segment = `(?:[a-zA-Z0-9._~!$&'()*+,;=:@-]|` + escape + `)`
 	query   = `(?:[a-zA-Z0-9._~!$&'()*+,;=:@/?-]|` + escape + `)*`
 )

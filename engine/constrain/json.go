@@ -222,33 +222,34 @@ func (n *node) appendJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// equal is JSON Schema's equality: numbers by value, objects in any order.
-func equal(a, b *node) bool {
-	if a.kind != b.kind {
-		return false
-	}
-	switch a.kind {
-	case kindBool:
-		return a.bool == b.bool
-	case kindString:
-		return a.text == b.text
+// key is a text that two values share exactly when JSON Schema calls them equal: numbers by
+// value, objects in any order.
+func (n *node) key() string {
+	var b strings.Builder
+	n.writeKey(&b)
+	return b.String()
+}
+
+func (n *node) writeKey(b *strings.Builder) {
+	switch n.kind {
 	case kindNumber:
-		return a.number.Cmp(b.number) == 0
+		b.WriteString(n.number.RatString())
 	case kindArray:
-		return slices.EqualFunc(a.items, b.items, equal)
+		b.WriteByte('[')
+		for _, item := range n.items {
+			item.writeKey(b)
+			b.WriteByte(',')
+		}
+		b.WriteByte(']')
 	case kindObject:
-		if len(a.members) != len(b.members) {
-			return false
+		b.WriteByte('{')
+		for _, m := range slices.SortedFunc(slices.Values(n.members), func(a, b member) int { return strings.Compare(a.name, b.name) }) {
+			b.WriteString(strconv.Quote(m.name))
+			m.value.writeKey(b)
+			b.WriteByte(',')
 		}
-		other := make(map[string]*node, len(b.members))
-		for _, m := range b.members {
-			other[m.name] = m.value
-		}
-		for _, m := range a.members {
-			if v := other[m.name]; v == nil || !equal(m.value, v) {
-				return false
-			}
-		}
+		b.WriteByte('}')
+	default:
+		b.Write(n.appendJSON(nil))
 	}
-	return true
 }

@@ -12,7 +12,8 @@ import (
 type facts struct {
 	never    bool
 	kinds    kind
-	enum     []*node // of enum and const
+	enum     []*node // of enum and const; see hasEnum
+	enumKeys map[string]bool
 	hasEnum  bool
 	minLen   int
 	maxLen   int // -1: none, as for the other maxima
@@ -35,6 +36,7 @@ type facts struct {
 	minProps      int
 	maxProps      int
 
+	nots                []*node
 	ref                 *node
 	allOf, anyOf, oneOf []*node
 }
@@ -79,19 +81,9 @@ func (c *schemaCompiler) keyword(f *facts, n *node, name string, v *node) (err e
 		if v.kind != kindArray {
 			return wrong(v, "a list of values")
 		}
-		if f.hasEnum { // const came first
-			f.enum = keep(f.enum, v.items)
-		} else {
-			f.enum = v.items
-		}
-		f.hasEnum = true
+		f.values(v.items)
 	case "const":
-		if f.hasEnum {
-			f.enum = keep(f.enum, []*node{v})
-		} else {
-			f.enum = []*node{v}
-		}
-		f.hasEnum = true
+		f.values([]*node{v})
 	case "minLength":
 		f.minLen, err = count(v)
 	case "maxLength":
@@ -157,11 +149,17 @@ func (c *schemaCompiler) keyword(f *facts, n *node, name string, v *node) (err e
 	case "$ref":
 		f.ref, err = c.resolve(v)
 	case "allOf":
-		f.allOf, err = schemas(v)
+		var list []*node
+		list, err = schemas(v)
+		f.allOf = append(f.allOf, list...)
 	case "anyOf":
 		f.anyOf, err = schemas(v)
 	case "oneOf":
 		f.oneOf, err = schemas(v)
+	case "not":
+		f.nots = []*node{v}
+	case "dependentRequired", "dependentSchemas":
+		return c.dependent(f, v, name == "dependentRequired")
 	case "uniqueItems":
 		if v.kind != kindBool {
 			return wrong(v, "a boolean")
@@ -181,6 +179,49 @@ func (c *schemaCompiler) keyword(f *facts, n *node, name string, v *node) (err e
 		}
 	}
 	return err
+}
+
+// dependent reads what the presence of a property brings with it, as a choice between no such
+// property and the rest.
+func (c *schemaCompiler) dependent(f *facts, v *node, required bool) error {
+	list, err := members(v)
+	if err != nil {
+		return err
+	}
+	object := func(name string, value *node) *node {
+		return c.made(&node{kind: kindObject, members: []member{{name, value}}}, v)
+	}
+	for _, m := range list {
+		absent := object("properties", object(m.name, c.made(&node{kind: kindBool}, v)))
+		then := m.value
+		if required {
+			then = object("required", m.value)
+		}
+		either := c.made(&node{kind: kindArray, items: []*node{absent, then}}, v)
+		f.allOf = append(f.allOf, object("anyOf", either))
+	}
+	return nil
+}
+
+// made gives a node that stands in no document an id, and the place of another.
+func (c *schemaCompiler) made(n, at *node) *node {
+	n.id, n.parent, n.name = c.count, at.parent, at.name
+	c.count++
+	return n
+}
+
+// values narrows the schema to a list of values.
+func (f *facts) values(list []*node) {
+	keys := make(map[string]bool, len(list))
+	kept := []*node{}
+	for _, v := range list {
+		k := v.key()
+		if !keys[k] && (!f.hasEnum || f.enumKeys[k]) {
+			keys[k] = true
+			kept = append(kept, v)
+		}
+	}
+	f.enum, f.enumKeys, f.hasEnum = kept, keys, true
 }
 
 func wrong(v *node, want string) error {
@@ -249,26 +290,6 @@ func tighter(a, b *bound, low bool) *bound {
 		return a
 	}
 	return b
-}
-
-// keep returns the values of a that b holds.
-func keep(a, b []*node) []*node {
-	out := []*node{}
-	for _, x := range a {
-		if contains(b, x) {
-			out = append(out, x)
-		}
-	}
-	return out
-}
-
-func contains(list []*node, x *node) bool {
-	for _, y := range list {
-		if equal(x, y) {
-			return true
-		}
-	}
-	return false
 }
 
 // resolve finds the target of a reference inside the document: a JSON pointer or an anchor.

@@ -22,14 +22,11 @@ type arc struct {
 	rule   int32
 }
 
-// nfa is a nondeterministic automaton over bytes and rules, built from fragments.
+// nfa is a nondeterministic automaton over bytes and rules.
 type nfa struct {
 	nodes [][]arc
 	limit int
 }
-
-// frag is a part with one way in and one way out.
-type frag struct{ in, out int32 }
 
 // node returns a new node, or, over the limit, an old one: determinize reports the limit.
 func (n *nfa) node() int32 {

@@ -23,10 +23,10 @@ func TestRealVocabulary(t *testing.T) {
 		}
 		check := validator(t, schema)
 		r := rand.New(rand.NewPCG(uint64(i), 9))
-		for round := range 10 {
+		for round := range 6 {
 			steps := 0
 			text := walkText(t, g, r, func(s *State, mask []uint32) {
-				if steps++; round > 0 || steps%4 != 1 {
+				if steps++; round > 0 || steps%8 != 1 {
 					return
 				}
 				want := naiveMask(s, v)

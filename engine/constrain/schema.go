@@ -18,9 +18,10 @@ type schemaCompiler struct {
 	anchor map[string]*node
 	rules  map[string]int32
 	queue  []job
-	apart  []apart // pairs of oneOf alternatives that must have nothing in common
+	apart  []apart // sets of schemas that no value may satisfy
 	keys   map[string]*dfa
 	checks int
+	count  int32 // nodes
 }
 
 type job struct {
@@ -45,17 +46,16 @@ const (
 
 type apart struct {
 	rule int32
-	at   *node
-	i, j int
+	err  error
 }
 
 // compileSchema adds the rules of a schema document and returns the one of its root.
 func compileSchema(b *builder, doc []byte, space Whitespace) (int32, error) {
-	root, _, err := parseJSON(doc)
+	root, count, err := parseJSON(doc)
 	if err != nil {
 		return 0, err
 	}
-	c := &schemaCompiler{b: b, space: space, root: root, read: map[int32]*facts{}, rules: map[string]int32{}, keys: map[string]*dfa{}}
+	c := &schemaCompiler{b: b, space: space, root: root, count: count, read: map[int32]*facts{}, rules: map[string]int32{}, keys: map[string]*dfa{}}
 	start := c.rule([]item{{root, whole}})
 	for len(c.queue) > 0 {
 		j := c.queue[0]
@@ -65,7 +65,7 @@ func compileSchema(b *builder, doc []byte, space Whitespace) (int32, error) {
 		}
 	}
 	for _, a := range c.apart {
-		b.empty(a.rule, fmt.Errorf("%w: %s: oneOf alternatives %d and %d may both hold", ErrUnsupported, a.at.pointer(), a.i, a.j))
+		b.empty(a.rule, a.err)
 	}
 	return start, nil
 }
@@ -189,7 +189,8 @@ func (c *schemaCompiler) build(j job) error {
 		}
 		for i, x := range alternatives {
 			for k, y := range alternatives[:i] {
-				c.apart = append(c.apart, apart{c.rule(append(of(x, y), rest...)), g.n, k, i})
+				err := fmt.Errorf("%w: %s: oneOf alternatives %d and %d may both hold", ErrUnsupported, g.n.pointer(), k, i)
+				c.apart = append(c.apart, apart{c.rule(append(of(x, y), rest...)), err})
 			}
 		}
 	}
@@ -218,8 +219,17 @@ func (c *schemaCompiler) value(n *nfa, start, accept int32, owns []item) error {
 			enum = f
 		}
 	}
-	if kinds&kindNumber != 0 && kinds&kindInteger == 0 {
-		kinds &^= kindNumber
+	for _, f := range all {
+		for _, not := range f.nots {
+			gone, err := c.never(not)
+			if err != nil {
+				return err
+			}
+			if kinds &^= gone; gone == 0 {
+				err := fmt.Errorf("%w: %s: keyword \"not\" of a schema that may hold here", ErrUnsupported, not.pointer())
+				c.apart = append(c.apart, apart{c.rule(append(of(not), owns...)), err})
+			}
+		}
 	}
 	if enum != nil {
 		var texts []string
@@ -269,6 +279,24 @@ func (c *schemaCompiler) value(n *nfa, start, accept int32, owns []item) error {
 		return c.object(n, start, accept, all)
 	}
 	return nil
+}
+
+// never returns the types that a schema under not rules out altogether, if that is all it does;
+// else none.
+func (c *schemaCompiler) never(not *node) (kind, error) {
+	f, err := c.facts(not)
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range not.members {
+		if m.name != "type" && !annotations[m.name] {
+			return 0, nil
+		}
+	}
+	if f.never || f.kinds&kindInteger != 0 && f.kinds&kindNumber == 0 {
+		return 0, nil // nothing is ruled out; or whole numbers are, and other numbers are not
+	}
+	return f.kinds, nil
 }
 
 func (c *schemaCompiler) number(all []*facts, integer bool) (int32, error) {

@@ -60,8 +60,13 @@ func (c *schemaCompiler) holds(f *facts, v *node, depth int) (bool, error) {
 	if k == kindNumber && v.number.IsInt() {
 		k |= kindInteger
 	}
-	if f.never || f.kinds&k == 0 || f.hasEnum && !contains(f.enum, v) {
+	if f.never || f.kinds&k == 0 || f.hasEnum && !f.enumKeys[v.key()] {
 		return false, nil
+	}
+	for _, not := range f.nots {
+		if ok, err := c.valid(of(not), v, depth+1); ok || err != nil {
+			return false, err
+		}
 	}
 	switch v.kind {
 	case kindNumber:

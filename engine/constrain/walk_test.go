@@ -113,10 +113,12 @@ func walkText(t *testing.T, g *Grammar, r *rand.Rand, check func(s *State, mask 
 			if s.Done() {
 				break
 			}
-			for _, b := range `"]}` {
-				if r.IntN(3) > 0 && mask[b/32]>>(b%32)&1 != 0 && string(g.vocab[b]) == string(b) {
-					id = b
-					break
+			best := 0
+			for _, a := range allowed {
+				if b := g.vocab[a]; len(b) == 1 && r.IntN(3) > 0 {
+					if rank := 1 + strings.IndexByte("}]\"", b[0]); rank > best {
+						best, id = rank, a
+					}
 				}
 			}
 		}
