@@ -144,9 +144,8 @@ func (d *description) protect(ids ...int32) {
 			d.unknown = -1 // what cannot be spelt must not end a text
 		}
 		v := &d.vocab
-		if v.kind[id] != Control {
-			v.add(int(id), v.text[id], Control, true)
-		}
+		v.kind[id] = Control
+		v.flags[id] |= flagSpecial | flagControl
 		if !slices.ContainsFunc(d.added, func(a addedToken) bool { return a.id == id }) {
 			d.added = append(d.added, addedToken{id: id, content: v.text[id]})
 		}

@@ -329,3 +329,23 @@ func TestTinyModelsLoad(t *testing.T) {
 		loadGGUF(t, "tiny/models/"+name+".gguf.gz")
 	}
 }
+
+// A text given twice: the end token may be the earlier one, the text still stands for the later.
+func TestProtectedTwin(t *testing.T) {
+	t.Parallel()
+	file := smallGGUF("qwen2")
+	tokens := append(file["tokens"].([]string), "hello")
+	file["tokens"], file["token_type"] = tokens, append(file["token_type"].([]int32), 1)
+	first, last := slices.Index(tokens, "hello"), len(tokens)-1
+	file["eos_token_id"] = uint32(first)
+	tok, err := FromGGUF(ggufFile(t, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, _ := tok.ID("hello"); id != int32(last) {
+		t.Errorf("hello has id %d, want %d", id, last)
+	}
+	if got := tok.Encode(nil, "hello", Text); !slices.Equal(got, []int32{int32(last)}) || !tok.IsControl(int32(first)) {
+		t.Errorf("%v, control %v", got, tok.IsControl(int32(first)))
+	}
+}

@@ -2,6 +2,7 @@ package tokenizer
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -88,8 +89,8 @@ func (v *vocab) fillPieces(d *decoder) error {
 			}
 			all.Write(buf)
 		}
-		if all.Len() > 1<<31 {
-			return overLimit("bytes of all tokens", all.Len(), 1<<31)
+		if all.Len() > math.MaxInt32 {
+			return overLimit("bytes of all tokens", all.Len(), math.MaxInt32)
 		}
 		v.ends[i] = uint32(all.Len())
 	}
