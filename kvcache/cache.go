@@ -156,7 +156,7 @@ func (c *Cache) lookup(ns Namespace, tokens []int32, max int) (blocks []BlockID,
 	if c.states == nil {
 		return blocks, shared, shared, 0
 	}
-	n, state = c.states.deepest(blocks, shared, c.size)
+	n, state = c.deepest(blocks, shared)
 	return blocks[:BlocksFor(0, n, c.size)], n, shared, state
 }
 

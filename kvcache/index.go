@@ -127,6 +127,32 @@ func (x *Index) best(kids []BlockID, toks []int32) (b BlockID, n int) {
 	return b, n
 }
 
+// maxAlike bounds how many siblings alike looks at on each side.
+const maxAlike = 16
+
+// alike visits the block and those of its siblings that share leading rows with its first rows
+// tokens, with how many, until visit returns false. Siblings are sorted by their tokens, so those
+// that share most are the nearest.
+func (x *Index) alike(b BlockID, rows int, visit func(b BlockID, rows int) bool) {
+	if !visit(b, rows) || !x.Has(b) {
+		return
+	}
+	toks := x.Tokens(b)[:rows]
+	kids := *x.kids(x.nodes[b].up)
+	at := x.find(kids, x.Tokens(b))
+	for _, step := range [...]int{-1, 1} {
+		for i, k := at+step, 0; i >= 0 && i < len(kids) && k < maxAlike; i, k = i+step, k+1 {
+			n, _ := shared(x.Tokens(kids[i]), toks)
+			if n == 0 {
+				break
+			}
+			if !visit(kids[i], n) {
+				return
+			}
+		}
+	}
+}
+
 // Match appends to blocks those that cover a prefix of tokens, and returns them with the prefix's
 // length: full blocks and then, at most, the leading part of one more.
 func (x *Index) Match(ns Namespace, tokens []int32, blocks []BlockID) ([]BlockID, int) {

@@ -186,18 +186,20 @@ func (s *Sequence) Seal(n int) error {
 		s.unfence()
 	}
 	s.sealed = n
+	last := s.table[(n-1)/c.size]
 	if !s.private {
-		s.register()
+		last = s.register()
 	}
 	if c.states != nil {
-		s.sealStates()
+		s.sealStates(last)
 	}
 	c.check()
 	return nil
 }
 
-// register files the sealed rows in the index, from the first block that is not there yet.
-func (s *Sequence) register() {
+// register files the sealed rows in the index, from the first block that is not there yet. It
+// returns the block that stands for the last one's tokens.
+func (s *Sequence) register() (last BlockID) {
 	c := s.cache
 	for i := s.keyed; i*c.size < s.sealed; i++ {
 		before := NoBlock
@@ -208,6 +210,7 @@ func (s *Sequence) register() {
 		end := min((i+1)*c.size, s.sealed)
 		toks := s.tokens[i*c.size : end]
 		had := c.index.Has(b)
+		last = b
 		if had && len(c.index.Tokens(b)) >= len(toks) {
 			s.keep(i, end)
 			continue
@@ -238,8 +241,10 @@ func (s *Sequence) register() {
 				c.stats.Deduplicated++
 			}
 		}
+		last = stands
 		s.keep(i, end)
 	}
+	return last
 }
 
 func (s *Sequence) keep(i, end int) {
@@ -349,7 +354,7 @@ func (s *Sequence) Hit(n int) (*Hit, error) {
 	h := &Hit{Len: n, Namespace: s.ns, cache: c}
 	h.Blocks = append(h.Blocks, s.table[:BlocksFor(0, n, c.size)]...)
 	if c.states != nil && n > 0 {
-		m, state := c.states.deepest(h.Blocks, n, c.size)
+		m, state := c.deepest(h.Blocks, n)
 		if m != n {
 			return nil, fmt.Errorf("%w: no checkpoint at %d, the last is at %d", ErrStates, n, m)
 		}

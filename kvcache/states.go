@@ -118,14 +118,22 @@ func (s *states) drop(b BlockID) {
 }
 
 // deepest returns the longest prefix of the n tokens in blocks that ends at a checkpoint.
-func (s *states) deepest(blocks []BlockID, n, size int) (int, StateID) {
-	for i := BlocksFor(0, n, size) - 1; i >= 0; i-- {
-		rows := min(size, n-i*size)
-		marks := s.at[blocks[i]]
-		for j := len(marks) - 1; j >= 0; j-- {
-			if marks[j].rows <= rows {
-				return i*size + marks[j].rows, marks[j].state
+func (c *Cache) deepest(blocks []BlockID, n int) (int, StateID) {
+	if len(c.states.at) == 0 {
+		return 0, 0
+	}
+	for i := BlocksFor(0, n, c.size) - 1; i >= 0; i-- {
+		best := mark{}
+		c.index.alike(blocks[i], min(c.size, n-i*c.size), func(b BlockID, rows int) bool {
+			for _, m := range c.states.at[b] {
+				if m.rows <= rows && m.rows > best.rows {
+					best = m
+				}
 			}
+			return best.rows < rows
+		})
+		if best.rows > 0 {
+			return i*c.size + best.rows, best.state
 		}
 	}
 	return 0, 0
@@ -278,12 +286,17 @@ func (s *Sequence) StateCopy() (m StateCopy, needed bool) {
 }
 
 // sealStates files the checkpoints of finished rows and lets those go that no later span needs.
-func (s *Sequence) sealStates() {
+// last is the block that stands for the last one's tokens in the index.
+func (s *Sequence) sealStates(last BlockID) {
 	c := s.cache
 	keep := s.run.held[:0]
 	for _, h := range s.run.held {
 		if h.pos > 0 && h.pos <= s.sealed {
-			if b := s.table[(h.pos-1)/c.size]; c.index.Has(b) {
+			b := last
+			if i := (h.pos - 1) / c.size; i < (s.sealed-1)/c.size {
+				b = s.table[i]
+			}
+			if c.index.Has(b) {
 				c.states.file(b, (h.pos-1)%c.size+1, h.state)
 			}
 		}
