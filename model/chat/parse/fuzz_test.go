@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hotpath-go/hotpath/internal/race"
 	"github.com/hotpath-go/hotpath/model/chat"
 )
 
@@ -57,7 +58,11 @@ var openings = []string{"", "<think>\n", "<think>\n\n</think>\n\n", "<|start|>as
 func TestAnyCutGivesTheSameParse(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 7))
-	for range 6000 {
+	rounds := 3000
+	if race.Enabled {
+		rounds = 500
+	}
+	for range rounds {
 		var b strings.Builder
 		for range 1 + rng.IntN(14) {
 			b.WriteString(words[rng.IntN(len(words))])
@@ -75,4 +80,31 @@ func FuzzParse(f *testing.F) {
 		formats := Formats()
 		check(t, formats[int(format)%len(formats)], openings[int(opened)%len(openings)], text, seed)
 	})
+}
+
+// TestLongReplies: a marker in every word, and a call that never ends, in small deltas. With a parser
+// that looks at every byte again for each delta this test would take hours.
+func TestLongReplies(t *testing.T) {
+	t.Parallel()
+	n := 1 << 18
+	if race.Enabled {
+		n >>= 3
+	}
+	for _, f := range Formats() {
+		for _, unit := range []string{"<think>", "x<|end|>", "<|tool_call_end|>", "[TOOL_CALLS]", "<|python_tag|>", "<", "\n", "<tool_call>{", "ab "} {
+			text := "a" + strings.Repeat(unit, n/len(unit)/16)
+			if r := read(t, f, Options{}, text, nil); r.raw != text {
+				t.Errorf("%s: %q: raw differs", f, unit)
+			}
+		}
+		text := "<tool_call>" + strings.Repeat("x", n)
+		p, err := New(f, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(text); i += 4 {
+			p.Push(text[i:min(i+4, len(text))])
+		}
+		p.Flush()
+	}
 }

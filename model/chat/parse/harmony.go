@@ -34,9 +34,10 @@ func (p *Parser) openHarmony(opened string) {
 
 // stepHeader reads up to <|message|>.
 func (p *Parser) stepHeader(final bool) bool {
-	i := bytes.Index(p.buf, []byte(hMessage))
+	const longest = 1024 // headers are a few words
+	i := bytes.Index(p.buf[:min(len(p.buf), longest)], []byte(hMessage))
 	if i < 0 {
-		if !final {
+		if !final && len(p.buf) < longest {
 			return false
 		}
 		p.state, p.kind = inText, Content // an unfinished header is text
@@ -75,10 +76,11 @@ func (p *Parser) beginMessage(header string) {
 
 // stepHarmony reads the body of a message, or what stands between two.
 func (p *Parser) stepHarmony(final bool) bool {
-	at, m := firstOf(p.buf, harmonyEnds())
+	at, which := first(p.buf, harmonyEnds())
 	if at < 0 {
 		return p.hold(final, harmonyEnds()...)
 	}
+	m := harmonyEnds()[which]
 	p.text(at)
 	p.consume(len(m))
 	if m == hStart || m == hChannel {
@@ -90,29 +92,21 @@ func (p *Parser) stepHarmony(final bool) bool {
 	return true
 }
 
-func firstOf(b []byte, markers []string) (at int, m string) {
-	at = -1
-	for _, marker := range markers {
-		if i := bytes.Index(b, []byte(marker)); i >= 0 && (at < 0 || i < at) {
-			at, m = i, marker
-		}
-	}
-	return at, m
-}
-
 // harmonyCall reads the body of a message to a tool: a JSON object up to the message's end.
 func harmonyCall(name string) *syntax {
 	scan := func(p *Parser, body []byte, final bool) (int, []call, verdict) {
 		from := max(0, p.scan.i-len(hChannel))
-		end, m := firstOf(body[from:], harmonyEnds())
+		m := ""
+		end, which := first(body[from:], harmonyEnds())
 		if end < 0 {
 			if !final {
 				p.scan.i = len(body)
 				return 0, nil, more
 			}
-			end, m = len(body), ""
+			end = len(body)
 		} else {
 			end += from
+			m = harmonyEnds()[which]
 		}
 		args, ok := object(json.RawMessage(escapeControls(string(body[:end]))))
 		if !ok || name == "" {

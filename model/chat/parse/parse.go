@@ -138,18 +138,12 @@ func (p *Parser) step(final bool) bool {
 	return p.stepContent(final)
 }
 
-func (p *Parser) consume(n int) { p.buf = append(p.buf[:0], p.buf[n:]...) }
+func (p *Parser) consume(n int) { p.buf = p.buf[n:] }
 
 // emit appends an event of the section's kind; its Raw takes the markers before it.
 func (p *Parser) emit(text string) {
-	raw := p.raw + text
+	p.out = append(p.out, Event{Kind: p.kind, Text: text, Raw: p.raw + text})
 	p.raw = ""
-	if n := len(p.out); n > 0 && p.out[n-1].Kind == p.kind && p.kind != Call {
-		p.out[n-1].Text += text
-		p.out[n-1].Raw += raw
-		return
-	}
-	p.out = append(p.out, Event{Kind: p.kind, Text: text, Raw: raw})
 }
 
 // text takes the first n bytes of buf as text of the section.
@@ -264,10 +258,11 @@ func (p *Parser) stepContent(final bool) bool {
 			return progress
 		}
 	}
-	at, m, s := p.firstMarker()
+	at, which := first(p.buf, p.f.markers)
 	if at < 0 {
 		return p.hold(final, p.f.markers...)
 	}
+	m, s := p.f.markers[which], p.f.syntaxes[which]
 	p.text(at)
 	switch {
 	case s != nil:
@@ -285,18 +280,19 @@ func (p *Parser) stepContent(final bool) bool {
 	return true
 }
 
-// firstMarker finds the first of the format's markers in buf; of two at one place, the longer. One that
-// could still grow into a longer is left for later by hold's rule only when it is cut, so that formats
-// must not have a marker that another begins with.
-func (p *Parser) firstMarker() (at int, m string, s *syntax) {
-	at = -1
-	for i, marker := range p.f.markers {
-		j := bytes.Index(p.buf, []byte(marker))
-		if j >= 0 && (at < 0 || j < at) {
-			at, m, s = j, marker, p.f.syntaxes[i]
+// first finds the first place where one of the markers stands, and which. No marker begins with another.
+func first(b []byte, markers []string) (at, which int) {
+	for i, c := range b {
+		if c != '<' && c != '[' { // all markers begin with one of them
+			continue
+		}
+		for j, m := range markers {
+			if len(b)-i >= len(m) && string(b[i:i+len(m)]) == m {
+				return i, j
+			}
 		}
 	}
-	return at, m, s
+	return -1, -1
 }
 
 // begin enters a call whose opener stands at the start of buf.
