@@ -187,6 +187,13 @@ func (l *lab) copies() {
 	run("the original", table, mine, wantA)
 	run("the copy", fork, theirs, wantB)
 	run("the original again", table, mine, wantA)
+
+	// A copy leaves the other rows of its block alone: those that the block's own sequence has there.
+	if err := r.Runner.Copy(l.t.Context(), []backend.Move{{From: table[at], To: fork[at], Start: 1, Rows: rows - 2}}); err != nil {
+		l.t.Fatal(err)
+	}
+	next := backend.Span{Tokens: []int32{3}, Pos: n + 6, Dst: r.Scratch(n+6, 1), Want: all(1)}
+	l.same("behind the rows beside a copy", r.Step(backend.Seq{Context: r.Context(fork, n+6), Spans: []backend.Span{next}}), cold(r, append(b, 3), n+6))
 	if err := r.Runner.Copy(l.t.Context(), nil); err != nil {
 		l.t.Fatalf("no moves: %v", err)
 	}
