@@ -69,11 +69,12 @@ func (in *input) view(from, rows int) input {
 	v := *in
 	v.rows = rows
 	v.float = in.float[from*in.cols:]
-	if in.k.fill != nil {
-		v.packed = in.packed[from*in.stride:]
+	if in.forms&formInt8 == 0 {
 		return v
 	}
-	if in.forms&formInt8 != 0 {
+	if in.k.fill != nil {
+		v.packed = in.packed[from*in.stride:]
+	} else {
 		v.codes, v.scales, v.sums = in.codes[from*in.cols:], in.scales[from*in.cols/32:], in.sums[from*in.cols/16:]
 	}
 	return v

@@ -100,10 +100,20 @@ func (r *Runner) Submit(ctx context.Context, b *backend.Batch) (backend.Step, er
 func (r *Runner) run() {
 	defer r.ended.Done()
 	for ctx := range r.start {
-		r.step.err = mmap.Guard(func() error { return r.forward(ctx) })
+		r.step.err = r.guarded(ctx)
 		r.turn <- struct{}{}
 		r.step.done <- struct{}{}
 	}
+}
+
+// guarded runs the step and makes a fault on the mapping, or a panic, its error.
+func (r *Runner) guarded(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("cpu: panic in a step: %v", p)
+		}
+	}()
+	return mmap.Guard(func() error { return r.forward(ctx) })
 }
 
 // Wait implements backend.Step.
