@@ -1,6 +1,9 @@
 package kvcache
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Sequence is one token history and its block table. Rows go through three marks:
 //
@@ -80,8 +83,7 @@ func (s *Sequence) Tokens() []int32 { return s.tokens }
 // Namespace is where the sequence's blocks are indexed.
 func (s *Sequence) Namespace() Namespace { return s.ns }
 
-// Blocks is the block table, a view that is valid until the next call that changes the sequence.
-// Block i holds the rows of positions i·BlockSize and up.
+// Blocks is the block table, a view that later calls do not change. Block i holds the rows of positions i·BlockSize and up.
 func (s *Sequence) Blocks() []BlockID { return s.table }
 
 // Append adds tokens to the history; it takes no block.
@@ -139,6 +141,7 @@ func (s *Sequence) Reserve(n int) (move Copy, moved bool, err error) {
 			move, moved = Copy{From: s.table[at], To: to, Rows: slot}, true
 			s.unfence()
 			s.fence, s.fenceRow = s.table[at], s.reserved
+			s.table = slices.Clone(s.table) // views of it stay as they were
 			s.table[at] = to
 			c.stats.Copied++
 		} else {
@@ -228,18 +231,13 @@ func (s *Sequence) register() (last BlockID) {
 			if c.opt.Events != nil {
 				c.opt.Events(Event{Kind: Stored, Namespace: s.ns, Block: b, Parent: before, Tokens: toks})
 			}
-		} else {
-			c.moveMarks(b, stands)
-			if had {
-				c.gone(b)
-			}
-			if len(toks) == c.size { // the same rows, twice: share the older ones
-				c.pool.Ref(stands)
-				c.pool.Yield(b, s.id)
-				c.pool.Unref(b)
-				s.table[i] = stands
-				c.stats.Deduplicated++
-			}
+		} else if len(toks) == c.size { // the same rows, twice: share the older ones
+			c.pool.Ref(stands)
+			c.pool.Yield(b, s.id)
+			c.pool.Unref(b)
+			s.table = slices.Clone(s.table) // a step under way may be looking at it
+			s.table[i] = stands
+			c.stats.Deduplicated++
 		}
 		last = stands
 		s.keep(i, end)

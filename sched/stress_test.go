@@ -40,7 +40,6 @@ type call struct {
 	want    []uint64
 	got     map[int]uint64 // of a decision: digests after its spans
 	grew    bool
-	age     int
 }
 
 func newTraffic(t *testing.T, seed uint64, flight, states int) *traffic {
