@@ -91,6 +91,7 @@ func walkText(t *testing.T, g *Grammar, r *rand.Rand, check func(s *State, mask 
 	s := g.Start()
 	var mask []uint32
 	var text []byte
+	var far []int
 	for step := 0; !s.Ended(); step++ {
 		mask = s.Mask(mask)
 		if check != nil {
@@ -109,15 +110,20 @@ func walkText(t *testing.T, g *Grammar, r *rand.Rand, check func(s *State, mask 
 			}
 		}
 		id := allowed[r.IntN(len(allowed))]
-		if step > 30 { // end soon: close strings before brackets
+		if step > 30 { // end soon
 			if s.Done() {
 				break
 			}
-			best := 0
+			if far == nil {
+				far = distances(g)
+			}
+			best := -1
 			for _, a := range allowed {
-				if b := g.vocab[a]; len(b) == 1 && r.IntN(3) > 0 {
-					if rank := 1 + strings.IndexByte("}]\"", b[0]); rank > best {
-						best, id = rank, a
+				if b := g.vocab[a]; len(b) == 1 && r.IntN(4) > 0 {
+					fork := s
+					fork.AcceptBytes(b)
+					if d := fork.distance(far); best < 0 || d < best {
+						best, id = d, a
 					}
 				}
 			}
@@ -131,6 +137,51 @@ func walkText(t *testing.T, g *Grammar, r *rand.Rand, check func(s *State, mask 
 		text = append(text, g.vocab[id]...)
 	}
 	return string(text)
+}
+
+// distances finds the fewest bytes from each state to the end of its rule, but for the counts of
+// characters in strings.
+func distances(g *Grammar) []int {
+	const far = 1 << 20
+	d := make([]int, len(g.states))
+	for i := range d {
+		d[i] = far
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := len(g.states) - 1; i >= 0; i-- {
+			best := d[i]
+			if g.states[i].accept {
+				best = 0
+			}
+			for _, e := range g.states[i].edges {
+				best = min(best, 1+d[e.to])
+			}
+			for _, c := range g.states[i].calls {
+				best = min(best, d[g.rules[c.rule].start]+d[c.ret])
+			}
+			if best < d[i] {
+				d[i], changed = best, true
+			}
+		}
+	}
+	return d
+}
+
+// distance is the fewest bytes to a complete text.
+func (s *State) distance(far []int) int {
+	best := 1 << 30
+	if s.at.done {
+		best = 0
+	}
+	for _, h := range s.at.heads {
+		d := far[h.q] + int(h.need)
+		for up := h.up; up != nil; up = up.up {
+			d += far[up.q]
+		}
+		best = min(best, d)
+	}
+	return best
 }
 
 // schemas of the kind that programs send, and corners.
