@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hotpath-go/hotpath/engine/backend"
 	"github.com/hotpath-go/hotpath/engine/sample"
@@ -125,13 +126,6 @@ func (e *Engine) generation(ctx context.Context, r *GenerateRequest, streams boo
 
 // resolve checks the sampling of a request.
 func (g *generation) resolve(r *GenerateRequest, vocab int) error {
-	p, err := r.Sampling.Resolve(sample.Params{
-		Bias: slices.Clone(r.Bias), Banned: slices.Clone(r.Banned),
-		LogProbs: r.LogProbs || r.TopLogProbs > 0, TopLogProbs: r.TopLogProbs,
-	})
-	if err != nil {
-		return fmt.Errorf("%w: Sampling: %w", ErrRequest, err)
-	}
 	for name, ids := range map[string][]int32{"StopIDs": r.StopIDs, "Banned": r.Banned} {
 		for i, id := range ids {
 			if id < 0 || int(id) >= vocab {
@@ -148,6 +142,16 @@ func (g *generation) resolve(r *GenerateRequest, vocab int) error {
 		if s == "" {
 			return fmt.Errorf("%w: Stop[%d]: empty", ErrRequest, i)
 		}
+		if !utf8.ValidString(s) { // it could end a text within a character
+			return fmt.Errorf("%w: Stop[%d]: %q is not valid UTF-8", ErrRequest, i, s)
+		}
+	}
+	p, err := r.Sampling.Resolve(sample.Params{
+		Bias: slices.Clone(r.Bias), Banned: slices.Clone(r.Banned),
+		LogProbs: r.LogProbs || r.TopLogProbs > 0, TopLogProbs: r.TopLogProbs,
+	})
+	if err != nil {
+		return fmt.Errorf("%w: Sampling: %w", ErrRequest, err)
 	}
 	g.params = p
 	if p.FrequencyPenalty != 0 || p.PresencePenalty != 0 || p.RepetitionPenalty != 0 && p.RepetitionPenalty != 1 {

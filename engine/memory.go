@@ -48,7 +48,11 @@ func divide(p *arch.Program, kv KV, context int, available int64) (memory, error
 		}
 	}
 	if pool < 1 {
-		return m, fmt.Errorf("%w: %d bytes for keys and values, one block takes %d", ErrMemory, max(kv.Bytes, available/4), m.blockBytes)
+		bytes := kv.Bytes
+		if bytes == 0 {
+			bytes = available / 4
+		}
+		return m, fmt.Errorf("%w: %d bytes for keys and values, one block takes %d", ErrMemory, bytes, m.blockBytes)
 	}
 	if context == 0 {
 		m.context = int(min(int64(m.context), pool*blockSize))

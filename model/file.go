@@ -39,7 +39,7 @@ func (f file) Load(ctx context.Context) (*Model, error) {
 	}
 	path, err := filepath.EvalSymlinks(string(f))
 	if err != nil {
-		return nil, fmt.Errorf("model: %w", err)
+		return nil, fmt.Errorf("model: %s: %w", string(f), err)
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
