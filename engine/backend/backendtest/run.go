@@ -17,9 +17,10 @@ type Config struct {
 	Backend backend.Backend
 	// Oracle computes the same; nil: nothing is compared with another backend.
 	Oracle backend.Backend
-	// Exact and Rounded bound the distance of logits from the oracle's, as a part of their range:
-	// with F32 weights and KV, and with any other. 0: 1e-4 and 0.02.
-	Exact, Rounded float32
+	// Exact, KV and Rounded bound the distance of logits from the oracle's, as a part of their range:
+	// with F32 weights and KV; with F32 weights and 16-bit KV, where a value may fall on the other side
+	// of a rounding step; with other weights, where activations may be rounded. 0: 1e-4, 2e-3, 0.02.
+	Exact, KV, Rounded float32
 	// Loose gives up bit-equality, which promise and default are, for the tolerance Exact.
 	Loose bool
 	// Shapes are the models to run; nil: Shapes(). Each meets each KV format of Caps at the oracle,
@@ -34,6 +35,9 @@ type Config struct {
 func Run(t *testing.T, c Config) {
 	if c.Exact == 0 {
 		c.Exact = 1e-4
+	}
+	if c.KV == 0 {
+		c.KV = 2e-3
 	}
 	if c.Rounded == 0 {
 		c.Rounded = 0.02
@@ -135,10 +139,13 @@ func (l *lab) tokens(n int, seed uint64) []int32 {
 
 // tolerance is the part of the logits' range by which backends may differ.
 func (l *lab) tolerance() float32 {
-	if l.shape.Rounded() || l.kv == quant.F16 || l.kv == quant.BF16 {
+	switch {
+	case l.shape.Rounded():
 		return l.Rounded
+	case l.kv == quant.F32:
+		return l.Exact
 	}
-	return l.Exact
+	return l.KV
 }
 
 // result copies a result out of a rig's output.

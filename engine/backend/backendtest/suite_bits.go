@@ -18,10 +18,13 @@ func (l *lab) oracle() {
 	tokens := l.tokens(prompt, 1)
 	table := mine.Pool(0, prompt+steps)
 	theirs := other.Pool(0, prompt+steps)
+	var worst float32
 	close := func(what string, got, want backend.Result) {
 		l.t.Helper()
-		CompareLogits(l.t, what, got.Logits, want.Logits, l.tolerance()*span(want.Logits))
+		d := CompareLogits(l.t, what, got.Logits, want.Logits, l.tolerance()*span(want.Logits))
+		worst = max(worst, d/span(want.Logits))
 	}
+	defer func() { l.t.Logf("largest difference: %.1e of the logits' range", worst) }()
 	want := other.Prefill(theirs, tokens, 0, prompt, rows(0, prompt)...)
 	for i, got := range mine.Prefill(table, tokens, 0, chunk, rows(0, prompt)...) {
 		close(fmt.Sprintf("row %d", i), got, want[i])

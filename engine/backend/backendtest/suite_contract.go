@@ -483,7 +483,7 @@ func (l *lab) otherFormats() {
 	}
 	for name, o := range map[string]backend.Options{
 		"KV format":            {BlockSize: 16, PoolBlocks: 4, KV: quant.Q6_K},
-		"block size 0":         {PoolBlocks: 4},
+		"block size -16":       {BlockSize: -16, PoolBlocks: 4},
 		"negative pool blocks": {BlockSize: 16, PoolBlocks: -1},
 		"negative scratch":     {BlockSize: 16, PoolBlocks: 4, ScratchBlocks: -1},
 	} {

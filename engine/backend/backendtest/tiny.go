@@ -91,19 +91,24 @@ func Tiny(t testing.TB, s Shape) *model.Model {
 		}
 		return l
 	}
+	// Attention is sharp, so that a wrong row shows in the logits; less so where rounded activations
+	// would show as much.
+	sharp := 1.7
+	if s.Format.BlockLen() > 1 {
+		sharp = 0.7
+	}
 	for range s.Layers {
-		// Sharp attention, so that a wrong row shows in the logits.
 		a := &arch.Attention{
 			Heads: s.Heads, KVHeads: s.KVHeads, HeadDim: s.HeadDim,
 			Scale: float32(1 / math.Sqrt(float64(s.HeadDim))),
-			Q:     linear(s.Heads*s.HeadDim, s.Width, 1.7, s.Bias),
-			K:     linear(s.KVHeads*s.HeadDim, s.Width, 1.7, s.Bias),
+			Q:     linear(s.Heads*s.HeadDim, s.Width, sharp, s.Bias),
+			K:     linear(s.KVHeads*s.HeadDim, s.Width, sharp, s.Bias),
 			V:     linear(s.KVHeads*s.HeadDim, s.Width, 1, s.Bias),
 			Rope:  rope,
 			O:     linear(s.Width, s.Heads*s.HeadDim, 1, false),
 		}
 		if s.HeadNorm {
-			q, k := b.norm(s.HeadDim, 1.7), b.norm(s.HeadDim, 1.7)
+			q, k := b.norm(s.HeadDim, sharp), b.norm(s.HeadDim, sharp)
 			a.QNorm, a.KNorm = &q, &k
 		}
 		p.Layers = append(p.Layers, arch.Layer{
