@@ -83,8 +83,8 @@ func (b *Backend) Open(ctx context.Context, m *model.Model, o backend.Options) (
 	if err != nil {
 		return nil, err
 	}
-	if o.BlockSize == 0 {
-		o.BlockSize = blockSize
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if o.KV == quant.None {
 		o.KV = quant.BF16
@@ -92,6 +92,13 @@ func (b *Backend) Open(ctx context.Context, m *model.Model, o backend.Options) (
 	if o.Context == 0 {
 		o.Context = m.Program.Context
 	}
+	if o.Rows == 0 {
+		o.Rows = defaultRows
+	}
+	if o.Spans == 0 {
+		o.Spans = defaultSpans
+	}
+	o.Rows, o.Spans = min(o.Rows, maxRows), min(o.Spans, maxSpans)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -120,8 +127,8 @@ func checkOptions(o *backend.Options) error {
 		return fmt.Errorf("%w: cpu: %d pool and %d scratch blocks, limit %d in all", backend.ErrUnsupported, o.PoolBlocks, o.ScratchBlocks, maxBlocks)
 	case o.Context < 1 || o.Context > maxContext:
 		return fmt.Errorf("%w: cpu: context of %d positions, want 1 to %d", backend.ErrUnsupported, o.Context, maxContext)
-	case o.Workers < 0:
-		return fmt.Errorf("%w: cpu: %d workers, want at least 0", backend.ErrUnsupported, o.Workers)
+	case o.Workers < 0 || o.Rows < 0 || o.Spans < 0:
+		return fmt.Errorf("%w: cpu: %d workers, %d rows, %d spans, want at least 0", backend.ErrUnsupported, o.Workers, o.Rows, o.Spans)
 	}
 	return nil
 }
@@ -129,6 +136,9 @@ func checkOptions(o *backend.Options) error {
 const (
 	maxBlocks  = 1 << 26
 	maxContext = 1 << 22
-	maxRows    = 512 // in a step: more gains nothing, since weights are then read once per step
-	maxSpans   = 256
+	maxRows    = 8192 // in a step
+	maxSpans   = 1024
+
+	defaultRows  = 512 // more gain little: weights are read once for all of them
+	defaultSpans = 256
 )

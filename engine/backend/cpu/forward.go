@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"context"
-
 	"github.com/hotpath-go/hotpath/model/arch"
 	"github.com/hotpath-go/hotpath/quant"
 )
@@ -22,7 +20,7 @@ func (b *buffers) wire(k *kernels) { b.in.k, b.inner.k = k, k }
 
 // forward runs the step in the plan: it writes keys and values of all its rows and computes what is
 // wanted.
-func (r *Runner) forward(ctx context.Context) error {
+func (r *Runner) forward() error {
 	p, b, rows := r.program, &r.bufs, len(r.plan.tokens)
 	b.x = grown(b.x, rows*p.Width)
 	for i, id := range r.plan.tokens {
@@ -33,9 +31,6 @@ func (r *Runner) forward(ctx context.Context) error {
 	var residual []float32 // added to the rows by the next norm
 	kv := 0
 	for i := range p.Layers {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		l, w := &p.Layers[i], &r.weights.layers[i]
 		a := l.Mixer.(*arch.Attention)
 		if err := r.norm(&l.MixerNorm, residual, rows, forms(w.q, w.k, w.v)); err != nil {

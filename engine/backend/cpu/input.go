@@ -19,7 +19,7 @@ type input struct {
 
 	float []float32 // rows x cols
 
-	codes  []int8    // generic: an Int8Row for each row
+	codes  []int8 // generic: an Int8Row for each row
 	scales []float32
 	sums   []int32
 

@@ -26,14 +26,14 @@ func (r *Runner) open(ctx context.Context, o backend.Options, arithmetic Arithme
 	r.jobs.wire(r)
 	r.bufs.wire(r.k)
 	r.step = step{r: r, done: make(chan struct{}, 1)}
-	r.turn, r.start = make(chan struct{}, 1), make(chan context.Context, 1)
+	r.turn, r.start = make(chan struct{}, 1), make(chan struct{}, 1)
 	r.turn <- struct{}{}
 	r.caps = backend.Caps{
 		PoolBlocks: o.PoolBlocks, ScratchBlocks: o.ScratchBlocks, BlockSize: blockSize, BlockBytes: r.cache.bytes,
 		WeightBytes: r.weights.bytes, KV: backend.Selection[quant.Format]{Requested: o.KV, Effective: o.KV},
-		Workers: workers, Path: path,
+		KVFormats: []quant.Format{quant.BF16, quant.F16, quant.F32}, Workers: workers, Path: path,
 		Wants: backend.WantLabels | backend.WantLogSumExp | backend.WantTopK | backend.WantSample,
-		Masks: []backend.Mask{backend.Causal, backend.Bidirectional}, Context: o.Context, MaxRows: maxRows, MaxSpans: maxSpans, InFlight: 1,
+		Masks: []backend.Mask{backend.Causal, backend.Bidirectional}, Context: o.Context, MaxRows: o.Rows, MaxSpans: o.Spans, InFlight: 1,
 		Numerics: fmt.Sprintf("cpu/%s/%v/kv-%v/%d", r.k.name, arithmetic, o.KV, version),
 	}
 	r.ended.Add(1)

@@ -25,7 +25,7 @@ type Runner struct {
 	turn   chan struct{}
 	closed bool // changed and read with the token
 
-	start chan context.Context // steps to run, to the runner's goroutine
+	start chan struct{} // a step to run, to the runner's goroutine
 	ended sync.WaitGroup
 	plan  plan
 	step  step
@@ -65,6 +65,9 @@ func (r *Runner) Caps() backend.Caps { return r.caps }
 
 // acquire takes the token, or fails when the context ends or the runner is closed.
 func (r *Runner) acquire(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	select {
 	case <-r.turn:
 	case <-ctx.Done():
@@ -77,7 +80,7 @@ func (r *Runner) acquire(ctx context.Context) error {
 	return nil
 }
 
-// Submit implements backend.Runner. The step stops between layers when ctx ends.
+// Submit implements backend.Runner.
 func (r *Runner) Submit(ctx context.Context, b *backend.Batch) (backend.Step, error) {
 	if err := r.acquire(ctx); err != nil {
 		return nil, err
@@ -92,41 +95,44 @@ func (r *Runner) Submit(ctx context.Context, b *backend.Batch) (backend.Step, er
 	}
 	r.plan.build(b)
 	r.step.inFlight, r.step.err = true, nil
-	r.start <- ctx // the token goes with it
+	r.start <- struct{}{} // the token goes with it
 	return &r.step, nil
 }
 
 // run is the runner's goroutine.
 func (r *Runner) run() {
 	defer r.ended.Done()
-	for ctx := range r.start {
-		r.step.err = r.guarded(ctx)
+	for range r.start {
+		r.step.err = r.guarded()
 		r.turn <- struct{}{}
 		r.step.done <- struct{}{}
 	}
 }
 
 // guarded runs the step and makes a fault on the mapping, or a panic, its error.
-func (r *Runner) guarded(ctx context.Context) (err error) {
+func (r *Runner) guarded() (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("cpu: panic in a step: %v", p)
 		}
 	}()
-	return mmap.Guard(func() error { return r.forward(ctx) })
+	return mmap.Guard(r.forward)
 }
 
 // Wait implements backend.Step.
 func (s *step) Wait(out *backend.Output) error {
 	<-s.done
-	err := s.err
-	if err == nil {
-		s.r.output(out)
-	}
-	<-s.r.turn
+	r := s.r
+	<-r.turn
+	defer func() { r.turn <- struct{}{} }()
 	s.inFlight = false
-	s.r.turn <- struct{}{}
-	return err
+	if r.closed {
+		return backend.ErrClosed
+	}
+	if s.err == nil {
+		r.output(out)
+	}
+	return s.err
 }
 
 // Copy implements backend.Runner.

@@ -18,7 +18,7 @@ import (
 func open(t testing.TB, m *model.Model, kv quant.Format, n, workers int, opts ...cpu.Option) backend.Runner {
 	t.Helper()
 	r, err := cpu.New(opts...).Open(context.Background(), m, backend.Options{
-		PoolBlocks: n/16 + 2, ScratchBlocks: 8, KV: kv, Context: n + 32, Workers: workers,
+		BlockSize: 16, PoolBlocks: n/16 + 2, ScratchBlocks: 8, KV: kv, Context: n + 32, Workers: workers,
 	})
 	if err != nil {
 		t.Fatal(err)
