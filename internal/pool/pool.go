@@ -10,7 +10,7 @@ import (
 )
 
 // MaxTasks is the largest number of tasks in one Run.
-const MaxTasks = 1<<nextBits - 1 - maxWorkers
+const MaxTasks = 1<<nextBits - 1
 
 // Job is a loop body. Do is called once for each i, from several goroutines at once; worker is
 // below the pool's Workers and no two calls with the same worker overlap, so it may index scratch
@@ -63,7 +63,8 @@ func (p *Pool) Close() {
 
 // The state of a job is one word, so that a worker claims a task and learns what it belongs to in
 // one step: from the top, a count of jobs, the number of helpers that may take part, the number of
-// tasks and the next task. A worker that comes late claims a task of a later job, or none.
+// tasks and the next task. A worker that comes late claims a task of a later job, if it may take
+// part in that one, or none.
 const (
 	nextBits   = 20
 	countBits  = 20
@@ -264,10 +265,13 @@ func (c *crew) batch(worker int) (again bool) {
 	}()
 	err := mmap.Guard(func() error {
 		for {
-			word := c.word.Add(1) - 1
+			word := c.word.Load()
 			next, count := word&(1<<nextBits-1), word>>nextBits&(1<<countBits-1)
-			if next >= count {
+			if next >= count || worker > helpersOf(word) {
 				return nil
+			}
+			if !c.word.CompareAndSwap(word, word+1) {
+				continue
 			}
 			claimed = true
 			if c.failed.Load() == nil {

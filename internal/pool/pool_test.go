@@ -13,6 +13,11 @@ type job func(worker, i int)
 
 func (j job) Do(worker, i int) { j(worker, i) }
 
+func TestMain(m *testing.M) {
+	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))) // so that there are four workers
+	m.Run()
+}
+
 func TestRunCallsEachTaskOnce(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{1, 2, 3, 0} {
@@ -44,15 +49,20 @@ func TestRunCallsEachTaskOnce(t *testing.T) {
 func TestRunFromManyHolders(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup
-	for range 8 {
+	for i := range 8 {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			p := Open(2)
+			p := Open(1 + i%4)
 			defer p.Close()
-			for range 200 {
+			for range 300 {
 				var sum atomic.Int64
-				if err := p.Run(job(func(_, i int) { sum.Add(int64(i)) }), 50); err != nil || sum.Load() != 1225 {
+				if err := p.Run(job(func(w, i int) {
+					if w >= p.Workers() {
+						t.Errorf("worker %d of %d", w, p.Workers())
+					}
+					sum.Add(int64(i))
+				}), 50); err != nil || sum.Load() != 1225 {
 					t.Errorf("sum %d, %v", sum.Load(), err)
 				}
 			}
