@@ -48,6 +48,9 @@ func (l *loop) plan() *flight {
 		}
 	}
 	if len(p.Items) == 0 {
+		if len(p.Admitted)+len(p.Failed) > 0 {
+			l.poke() // a plan looks at a part of the queue: plan again before sleeping
+		}
 		return nil
 	}
 	f := &flight{}
