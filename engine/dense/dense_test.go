@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -296,26 +295,5 @@ func TestRefusesShapesAndTypes(t *testing.T) {
 	ints := dense.WithEngine(tensor.New(tensor.WithShape(2, 2), tensor.Of(tensor.Int)))
 	if _, err := tensor.SoftMax(ints, 1); !errors.Is(err, dense.ErrType) {
 		t.Errorf("softmax of integers: %v", err)
-	}
-}
-
-// The version that the tensor library's own go.mod names panics at start, so that reaching any test
-// says much; this says why it must stay.
-func TestKeepsWorkingGCAssumption(t *testing.T) {
-	t.Parallel()
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		t.Skip("no build information")
-	}
-	for _, dep := range info.Deps {
-		if dep.Path == "go4.org/unsafe/assume-no-moving-gc" {
-			if dep.Version < "v0.0.0-20231121144256" {
-				t.Errorf("version %s, must be at least v0.0.0-20231121144256-b99613f794b6", dep.Version)
-			}
-			return
-		}
-	}
-	if len(info.Deps) > 0 {
-		t.Error("the import is gone: see dense.go")
 	}
 }

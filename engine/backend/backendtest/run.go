@@ -26,6 +26,8 @@ type Config struct {
 	// Shapes are the models to run; nil: Shapes(). Each meets each KV format of Caps at the oracle,
 	// and one of them in the other tests.
 	Shapes []Shape
+	// Steps are those of the random test; 0: 60. HOTPATH_LONG runs it eight times.
+	Steps int
 	// Workers are the numbers of workers that must agree; nil: 1, 2 and 4.
 	Workers []int
 }
@@ -44,6 +46,9 @@ func Run(t *testing.T, c Config) {
 	}
 	if c.Shapes == nil {
 		c.Shapes = Shapes()
+	}
+	if c.Steps == 0 {
+		c.Steps = 60
 	}
 	if c.Workers == nil {
 		c.Workers = []int{1, 2, 4}
@@ -93,6 +98,7 @@ func Run(t *testing.T, c Config) {
 				checks["BesideWriter"] = (*lab).besideWriter
 				checks["Copy"] = (*lab).copies
 				checks["Rewrite"] = (*lab).rewrite
+				checks["Random"] = (*lab).random
 				checks["BlockIO"] = (*lab).blockIO
 			}
 			for name, check := range checks {

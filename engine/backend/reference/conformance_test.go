@@ -14,5 +14,6 @@ func TestConforms(t *testing.T) {
 		Backend: reference.New(),
 		Shapes:  []backendtest.Shape{shapes[0], shapes[1], shapes[2], shapes[9]},
 		Workers: []int{1, 4},
+		Steps:   12,
 	})
 }
