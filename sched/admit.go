@@ -134,6 +134,10 @@ func (s *Scheduler) try(j *Job, free int, readsOnly bool) (blocks, rows int, err
 	}
 	hit, err := s.cache.Match(j.Namespace, j.tokens, most)
 	if err == nil {
+		if j.Usage.Preempted == 0 {
+			j.Usage.Cached = hit.Len
+			s.cache.Called(j.Caller, hit)
+		}
 		err = s.start(j, hit, reads, scratch)
 	}
 	if err != nil {
@@ -196,9 +200,6 @@ func (s *Scheduler) start(j *Job, hit *kvcache.Hit, reads bool, scratch []kvcach
 				return err
 			}
 		}
-	}
-	if j.Usage.Preempted == 0 {
-		j.Usage.Cached = hit.Len
 	}
 	s.dequeue(j)
 	j.stage, j.leader, j.noRoom, j.overtaken = running, nil, false, 0

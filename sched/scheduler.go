@@ -276,6 +276,7 @@ func (s *Scheduler) Finish(j *Job) {
 		s.dequeue(j)
 	case running:
 		s.remove(j)
+		j.decided()
 	default:
 		return
 	}
@@ -286,6 +287,22 @@ func (s *Scheduler) Finish(j *Job) {
 		j.release()
 		j.stage = gone
 	}
+}
+
+// decided lets the cache watch what becomes of the state that a decision has read.
+func (j *Job) decided() {
+	if !j.isDecision() || j.broken {
+		return
+	}
+	hit := j.hit
+	if j.seq != nil {
+		var err error
+		if hit, err = j.seq.Hit(j.seq.Sealed()); err != nil {
+			return
+		}
+		defer hit.Release()
+	}
+	j.sched.cache.Decided(j.Caller, hit)
 }
 
 func (s *Scheduler) remove(j *Job) {
