@@ -12,73 +12,233 @@ type Reading struct {
 	LogSumExp float32   // of the whole vocabulary, where the read asks for it
 }
 
-// Answer turns readings, one for each Read of Spans in order, into answers: an option's logit is
-// the log-sum-exp over the spellings of its label, the probabilities their softmax. The request
-// gives the thresholds, the confidence definition and SkipMass.
-func (p *Plan) Answer(r Request, readings []Reading) ([]Answer, error) {
-	if len(readings) != len(p.questions) {
-		return nil, fmt.Errorf("%w: %d readings for %d reads", ErrPlan, len(readings), len(p.questions))
+// Answer turns readings, one for each Read of Spans in order, into answers in the order of the
+// questions. The request gives the thresholds, the confidence definition, SkipMass and the power of
+// the prior, which must then be there.
+func (p *Plan) Answer(r Request, b Border, readings []Reading, prior Prior) ([]Answer, error) {
+	all, err := p.distributions(b, readings, r.SkipMass)
+	if err != nil {
+		return nil, err
 	}
-	answers := make([]Answer, len(p.questions))
-	for i := range p.questions {
-		a, err := p.questions[i].answer(r, readings[i])
-		if err != nil {
-			return nil, err
+	if r.Prior == 0 {
+		prior = nil
+	} else if len(prior) != len(all) {
+		return nil, fmt.Errorf("%w: a prior of %d questions, there are %d", ErrPlan, len(prior), len(all))
+	}
+	answers := make([]Answer, len(all))
+	for i := range all {
+		d := &all[i]
+		if prior != nil {
+			if len(prior[i]) != len(d.p) {
+				return nil, fmt.Errorf("%w: a prior of %d options, there are %d", ErrPlan, len(prior[i]), len(d.p))
+			}
+			d.p = divided(d.p, prior[i], r.Prior)
 		}
+		a := answer(r, p.questions[i], d)
 		answers[i] = a
 	}
 	return answers, nil
 }
 
-func (q *question) answer(r Request, in Reading) (Answer, error) {
-	if len(in.Labels) != len(q.labels) {
-		return Answer{}, fmt.Errorf("%w: question %q: %d logits for %d labels", ErrPlan, q.ID, len(in.Labels), len(q.labels))
+// divided returns p over prior to the power w, made to sum to 1.
+func divided(p, prior []float64, w float64) []float64 {
+	logits := make([]float64, len(p))
+	for i := range p {
+		logits[i] = math.Log(p[i]) - w*math.Log(max(prior[i], math.SmallestNonzeroFloat64))
 	}
-	for i, x := range in.Labels {
-		if x != x {
-			return Answer{}, fmt.Errorf("%w: question %q, label %d of %d", ErrNaN, q.ID, i, len(in.Labels))
-		}
-	}
-	n := len(q.labels) / len(q.names) // spellings of a label
-	logits := make([]float64, len(q.names))
-	each := make([]float64, n)
-	for i := range logits {
-		for j := range each {
-			each[j] = float64(in.Labels[i*n+j])
-		}
-		logits[i] = logSumExp(each)
-	}
-	if math.IsInf(logits[argmax(logits)], 0) {
-		return Answer{}, fmt.Errorf("%w: question %q: no finite label", ErrNaN, q.ID)
-	}
+	return softmax(logits, 1)
+}
 
-	mass := math.NaN()
-	if !r.SkipMass {
-		// The sum over the vocabulary comes in float32, so that labels that are all there is may weigh
-		// a little more than it.
-		const slack = 1e-3
-		if mass = math.Exp(logSumExp(logits) - float64(in.LogSumExp)); !(mass <= 1+slack) {
-			return Answer{}, fmt.Errorf("%w: question %q: label mass %v, must be at most 1", ErrNaN, q.ID, mass)
-		}
-		mass = clamp(mass)
+// distribution is what the readings of a question say.
+type distribution struct {
+	names  []string
+	p      []float64 // of the options, in the caller's order
+	mass   float64   // not a number: there is none
+	spread float64   // not a number: one order
+	asked  *asked
+}
+
+// distributions reads all questions.
+func (p *Plan) distributions(b Border, readings []Reading, skipMass bool) ([]distribution, error) {
+	f, err := p.form(b)
+	if err != nil {
+		return nil, err
 	}
-	a := answer(r, q.Question, q.names, softmax(logits, 1), mass)
-	a.Method = Label
-	return a, nil
+	if len(readings) != f.reads {
+		return nil, fmt.Errorf("%w: %d readings for %d reads", ErrPlan, len(readings), f.reads)
+	}
+	all := make([]distribution, len(f.asked))
+	for i, a := range f.asked {
+		n := a.reads()
+		if all[i], err = a.distribution(readings[:n], skipMass); err != nil {
+			return nil, fmt.Errorf("question %q: %w", p.questions[i].ID, err)
+		}
+		readings = readings[n:]
+	}
+	return all, nil
+}
+
+func (a *asked) reads() int {
+	n := 0
+	for i := range a.prompts {
+		n += a.prompts[i].count()
+	}
+	return n
+}
+
+func (p *prompt) count() int {
+	n := len(p.reads)
+	for i := range p.spans {
+		n += len(p.spans[i].Reads)
+	}
+	return n
+}
+
+// distribution averages the probabilities over the orders of a question.
+func (a *asked) distribution(readings []Reading, skipMass bool) (distribution, error) {
+	d := distribution{names: a.names, p: make([]float64, len(a.names)), spread: math.NaN(), asked: a}
+	var low, high []float64
+	for i := range a.prompts {
+		p := &a.prompts[i]
+		n := p.count()
+		places, mass, err := p.probabilities(a.method, readings[:n], skipMass)
+		if err != nil {
+			return d, err
+		}
+		readings = readings[n:]
+		if len(a.prompts) == 1 && p.order == nil {
+			d.p, d.mass = places, mass
+			return d, nil
+		}
+		if i == 0 {
+			low, high = make([]float64, len(d.p)), make([]float64, len(d.p))
+		}
+		d.mass += mass / float64(len(a.prompts))
+		for j, x := range places {
+			k := j
+			if p.order != nil {
+				k = p.order[j]
+			}
+			d.p[k] += x
+			if i == 0 {
+				low[k], high[k] = x, x
+			}
+			low[k], high[k] = min(low[k], x), max(high[k], x)
+		}
+	}
+	for k := range d.p {
+		d.p[k] /= float64(len(a.prompts))
+	}
+	if len(a.prompts) > 1 {
+		d.spread = 0
+		for k := range low {
+			d.spread = max(d.spread, high[k]-low[k])
+		}
+	}
+	return d, nil
+}
+
+// slack is how far labels that are all there is may weigh more than the vocabulary, whose sum comes
+// in float32.
+const slack = 1e-3
+
+// probabilities returns those of the options by place, and the label mass.
+func (p *prompt) probabilities(method Method, readings []Reading, skipMass bool) (places []float64, mass float64, err error) {
+	if err := p.check(readings); err != nil {
+		return nil, 0, err
+	}
+	logits := make([]float64, len(p.scores))
+	each := make([]float64, 0, 8)
+	for i, terms := range p.scores {
+		x := 0.0
+		for _, t := range terms {
+			in := &readings[t.read]
+			each = each[:0]
+			for _, v := range in.Labels[t.from:t.to] {
+				each = append(each, float64(v))
+			}
+			v := logSumExp(each)
+			switch {
+			case t.log:
+				x += v - float64(in.LogSumExp)
+			case t.minus:
+				x -= v
+			default:
+				x += v
+			}
+		}
+		logits[i] = x
+	}
+	if x := logits[argmax(logits)]; math.IsInf(x, 0) || x != x {
+		return nil, 0, fmt.Errorf("%w: no finite label", ErrNaN)
+	}
+	mass = math.NaN()
+	if !skipMass {
+		switch method {
+		case Label:
+			mass = math.Exp(logSumExp(logits) - float64(readings[0].LogSumExp))
+		case Code, Path:
+			mass = math.Exp(logSumExp(logits))
+		case Each:
+			if in := readings[argmax(logits)]; len(p.scores[0]) > 1 {
+				each = each[:0]
+				for _, v := range in.Labels {
+					each = append(each, float64(v))
+				}
+				mass = math.Exp(logSumExp(each) - float64(in.LogSumExp))
+			}
+		}
+		if mass > 1+slack || mass != mass && (method != Each || len(p.scores[0]) > 1) {
+			return nil, 0, fmt.Errorf("%w: label mass %v, must be at most 1", ErrNaN, mass)
+		}
+		if mass == mass {
+			mass = clamp(mass)
+		}
+	}
+	for i, n := range p.divide {
+		logits[i] /= n
+	}
+	return softmax(logits, 1), mass, nil
+}
+
+// check refuses readings of another shape, and logits that are not numbers.
+func (p *prompt) check(readings []Reading) error {
+	i := 0
+	for _, reads := range p.all {
+		for k := range reads {
+			in := &readings[i]
+			i++
+			if len(in.Labels) != len(reads[k].Labels) {
+				return fmt.Errorf("%w: %d logits for %d labels", ErrPlan, len(in.Labels), len(reads[k].Labels))
+			}
+			for j, x := range in.Labels {
+				if x != x {
+					return fmt.Errorf("%w: label %d of %d", ErrNaN, j, len(in.Labels))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// all yields the reads of the question's own rows, then those of span after span.
+func (p *prompt) all(yield func(int, []Read) bool) {
+	if !yield(-1, p.reads) {
+		return
+	}
+	for i := range p.spans {
+		if !yield(i, p.spans[i].Reads) {
+			return
+		}
+	}
 }
 
 // NewAnswer makes the answer that a distribution over the options of a question gives under the
 // settings of a request, with a label mass of 1: for fakes, and for clients of other engines.
 func NewAnswer(r Request, q Question, p []float64) (Answer, error) {
-	names := make([]string, len(q.Options))
-	for i, o := range q.Options {
-		names[i] = o.Name
-	}
-	if q.Kind == KindBoolean {
-		names = []string{"yes", "no"}
-	}
-	if len(p) != len(names) {
-		return Answer{}, fmt.Errorf("%w: question %q: %d probabilities, %d options", ErrRequest, q.ID, len(p), len(names))
+	d := distribution{names: namesOf(&q), p: slices.Clone(p), mass: 1, spread: math.NaN()}
+	if len(p) != len(d.names) {
+		return Answer{}, fmt.Errorf("%w: question %q: %d probabilities, %d options", ErrRequest, q.ID, len(p), len(d.names))
 	}
 	sum := 0.0
 	for i, x := range p {
@@ -90,41 +250,76 @@ func NewAnswer(r Request, q Question, p []float64) (Answer, error) {
 	if math.Abs(sum-1) > 1e-6 {
 		return Answer{}, fmt.Errorf("%w: question %q: the probabilities sum to %v, must be 1", ErrRequest, q.ID, sum)
 	}
-	mass := 1.0
 	if r.SkipMass {
-		mass = math.NaN()
+		d.mass = math.NaN()
 	}
-	return answer(r, q, names, slices.Clone(p), mass), nil
+	return answer(r, q, &d), nil
 }
 
-// answer fills in what follows from the probabilities. A mass that is not a number is absent.
-func answer(r Request, q Question, names []string, p []float64, mass float64) Answer {
-	top := argmax(p)
-	a := Answer{
-		ID: q.ID, Kind: q.Kind, Index: top, Value: names[top],
-		Probabilities: p, Probability: p[top],
-		Confidence: r.Confidence.Of(q.Kind, p, mass), ConfidenceIs: r.Confidence, Temperature: 1,
+func namesOf(q *Question) []string {
+	if q.Kind == KindBoolean {
+		return []string{"yes", "no"}
 	}
-	for i, x := range p {
-		a.Tied = a.Tied || (i != top && x == p[top])
+	names := make([]string, len(q.Options))
+	for i, o := range q.Options {
+		names[i] = o.Name
+	}
+	return names
+}
+
+// answer fills in what follows from the probabilities.
+func answer(r Request, q Question, d *distribution) Answer {
+	top := argmax(d.p)
+	a := Answer{
+		ID: q.ID, Kind: q.Kind, Index: top, Value: d.names[top],
+		Probabilities: d.p, Probability: d.p[top],
+		Confidence: r.Confidence.Of(q.Kind, d.p, d.mass), ConfidenceIs: r.Confidence,
+		Temperature: 1, Prior: r.Prior,
+	}
+	if d.asked != nil {
+		a.Method = d.asked.method
+		if a.Method != Each && d.asked.orders > 0 {
+			a.Orders = len(d.asked.prompts)
+		}
+		if a.Method == Path {
+			a.Length = d.asked.length
+		}
+	}
+	for i, x := range d.p {
+		a.Tied = a.Tied || (i != top && x == d.p[top])
 	}
 	switch q.Kind {
 	case KindBoolean:
-		a.Probability = p[0]
+		a.Probability = d.p[0]
 	case KindScore:
-		for i, x := range p {
+		for i, x := range d.p {
 			a.Score += float64(i) * x
 		}
 	}
-	if mass == mass {
-		a.LabelMass = &mass
+	if d.mass == d.mass {
+		a.LabelMass = &d.mass
 	}
-	threshold := max(r.MinConfidence, q.MinConfidence)
-	switch {
-	case a.Confidence < threshold:
-		a.Abstained, a.Why = true, fmt.Sprintf("confidence %.3f, threshold %.3f", a.Confidence, threshold)
-	case a.LabelMass != nil && mass < r.MinLabelMass:
-		a.Abstained, a.Why = true, fmt.Sprintf("label mass %.3f, threshold %.3f", mass, r.MinLabelMass)
+	if d.spread == d.spread {
+		a.OrderSpread = &d.spread
 	}
+	a.Why = abstention(&r, &q, &a)
+	a.Abstained = a.Why != ""
 	return a
+}
+
+// abstention says which threshold an answer does not reach.
+func abstention(r *Request, q *Question, a *Answer) string {
+	threshold := max(r.MinConfidence, q.MinConfidence)
+	needsMass := r.MinLabelMass > 0 || r.Confidence == Mass
+	switch {
+	case needsMass && a.LabelMass == nil:
+		return "options that are read alone by one token have no label mass"
+	case a.Confidence < threshold:
+		return fmt.Sprintf("confidence %.3f, threshold %.3f", a.Confidence, threshold)
+	case r.MinLabelMass > 0 && *a.LabelMass < r.MinLabelMass:
+		return fmt.Sprintf("label mass %.3f, threshold %.3f", *a.LabelMass, r.MinLabelMass)
+	case r.MaxSpread > 0 && a.OrderSpread != nil && *a.OrderSpread > r.MaxSpread:
+		return fmt.Sprintf("order spread %.3f, threshold %.3f", *a.OrderSpread, r.MaxSpread)
+	}
+	return ""
 }

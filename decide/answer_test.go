@@ -12,15 +12,18 @@ func ln(x float64) float32 { return float32(math.Log(x)) }
 
 // compiled is a plan of one question whose labels have the given number of spellings each.
 func compiled(q Question, spellings int) *Plan {
-	c := question{Question: q}
-	for _, o := range q.Options {
-		c.names = append(c.names, o.Name)
+	names := namesOf(&q)
+	p := prompt{reads: []Read{{Labels: make([]int32, spellings*len(names)), LogSumExp: true, Mass: true}}}
+	for i := range names {
+		p.scores = append(p.scores, []term{{from: i * spellings, to: (i + 1) * spellings}})
 	}
-	if q.Kind == KindBoolean {
-		c.names = []string{"yes", "no"}
-	}
-	c.labels = make([]int32, spellings*len(c.names))
-	return &Plan{questions: []question{c}}
+	return planOf(q, &asked{names: names, method: Label, prompts: []prompt{p}})
+}
+
+func planOf(q Question, a *asked) *Plan {
+	plan := &Plan{questions: []Question{q}}
+	plan.forms[BorderRaw] = func() (*form, error) { return &form{asked: []*asked{a}, reads: a.reads()}, nil }
+	return plan
 }
 
 // TestAnswers reads answers off logits whose exponentials are simple numbers.
@@ -90,7 +93,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := compiled(c.q, c.spellings).Answer(c.r, []Reading{c.in})
+			got, err := compiled(c.q, c.spellings).Answer(c.r, BorderRaw, []Reading{c.in}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +136,7 @@ func TestAnswerOfNaN(t *testing.T) {
 		"the whole vocab": {Labels: []float32{0, 0}, LogSumExp: nan},
 		"more than all":   {Labels: []float32{0, 0}, LogSumExp: 0},
 	} {
-		if _, err := compiled(Boolean("b", "is it?"), 1).Answer(Request{}, []Reading{in}); !errors.Is(err, ErrNaN) {
+		if _, err := compiled(Boolean("b", "is it?"), 1).Answer(Request{}, BorderRaw, []Reading{in}, nil); !errors.Is(err, ErrNaN) {
 			t.Errorf("%s: %v, want ErrNaN", name, err)
 		}
 	}
@@ -148,7 +151,7 @@ func TestPlanNeedsItsReadings(t *testing.T) {
 		"two":        make([]Reading, 2),
 		"few labels": {{Labels: make([]float32, 3)}},
 	} {
-		if _, err := p.Answer(Request{}, in); !errors.Is(err, ErrPlan) {
+		if _, err := p.Answer(Request{}, BorderRaw, in, nil); !errors.Is(err, ErrPlan) {
 			t.Errorf("%s: %v, want ErrPlan", name, err)
 		}
 	}

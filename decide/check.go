@@ -15,10 +15,20 @@ func (r *Request) Check() error {
 	for _, f := range []struct {
 		name  string
 		value float64
-	}{{"MinConfidence", r.MinConfidence}, {"MinLabelMass", r.MinLabelMass}} {
-		if !(f.value >= 0 && f.value <= 1) {
-			return fmt.Errorf("%w: %s: %v, must be 0 to 1", ErrRequest, f.name, f.value)
+		most  float64
+	}{
+		{"MinConfidence", r.MinConfidence, 1}, {"MinLabelMass", r.MinLabelMass, 1},
+		{"MaxSpread", r.MaxSpread, 1}, {"Prior", r.Prior, MaxPrior},
+	} {
+		if !(f.value >= 0 && f.value <= f.most) {
+			return fmt.Errorf("%w: %s: %v, must be 0 to %v", ErrRequest, f.name, f.value, f.most)
 		}
+	}
+	if r.Border != BorderNone && r.Border != BorderCanonical {
+		return fmt.Errorf("%w: Border: %v, must be %v or %v", ErrRequest, r.Border, BorderNone, BorderCanonical)
+	}
+	if err := checkReads(r.Method, r.Orders, r.Length); err != nil {
+		return fmt.Errorf("%w: %w", ErrRequest, err)
 	}
 	if r.Confidence > Mass {
 		return fmt.Errorf("%w: Confidence: %d, the definitions are 0 to %d", ErrRequest, r.Confidence, Mass)
@@ -27,12 +37,25 @@ func (r *Request) Check() error {
 		return fmt.Errorf("%w: SkipMass: set together with a confidence or threshold that needs the label mass", ErrRequest)
 	}
 	if r.Plan != nil {
-		if len(r.Questions) > 0 || r.Instructions != "" {
-			return fmt.Errorf("%w: Plan: given together with Questions or Instructions", ErrPlan)
+		if len(r.Questions) > 0 || r.Instructions != "" || r.Method != Automatic || r.Orders != 0 || r.Length != Sum {
+			return fmt.Errorf("%w: Plan: given together with Questions, Instructions, Method, Orders or Length", ErrPlan)
 		}
 		return nil
 	}
 	return checkQuestions(r.Questions)
+}
+
+// checkReads refuses ways to read options that there are not.
+func checkReads(m Method, orders int, l Length) error {
+	switch {
+	case m > Each:
+		return fmt.Errorf("Method: %d, the methods are %d to %d", m, Automatic, Each)
+	case orders < 0 || orders > MaxOrders:
+		return fmt.Errorf("Orders: %d, must be 0 to %d", orders, MaxOrders)
+	case l > PerByte:
+		return fmt.Errorf("Length: %d, the normalisations are %d to %d", l, Sum, PerByte)
+	}
+	return nil
 }
 
 func checkQuestions(list []Question) error {
@@ -65,6 +88,9 @@ func (q *Question) check() error {
 	}
 	if !(q.MinConfidence >= 0 && q.MinConfidence <= 1) {
 		return fail("MinConfidence", "%v, must be 0 to 1", q.MinConfidence)
+	}
+	if err := checkReads(q.Method, q.Orders, q.Length); err != nil {
+		return fmt.Errorf("%w: question %q: %w", ErrRequest, q.ID, err)
 	}
 	size := len(q.Instructions)
 	for _, o := range q.Options {

@@ -1,6 +1,9 @@
 package decide
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Confidence names one of three published definitions of how sure an answer is. Their values do
 // not compare with each other.
@@ -36,7 +39,7 @@ func (c Confidence) Of(kind Kind, p []float64, mass float64) float64 {
 		return 1
 	case c == Entropy:
 		h := 0.0
-		for _, x := range p {
+		for _, x := range ascending(p) {
 			if x > 0 {
 				h -= x * math.Log(x)
 			}
@@ -70,10 +73,12 @@ func argmax(p []float64) int {
 func softmax(logits []float64, temperature float64) []float64 {
 	p := make([]float64, len(logits))
 	top := logits[argmax(logits)]
-	sum := 0.0
 	for i, x := range logits {
 		p[i] = math.Exp((x - top) / temperature)
-		sum += p[i]
+	}
+	sum := 0.0
+	for _, x := range ascending(p) {
+		sum += x
 	}
 	for i := range p {
 		p[i] /= sum
@@ -91,8 +96,19 @@ func logSumExp(x []float64) float64 {
 		return top
 	}
 	sum := 0.0
-	for _, v := range x {
+	for _, v := range ascending(x) {
 		sum += math.Exp(v - top)
 	}
 	return top + math.Log(sum)
+}
+
+// ascending returns the values in the order in which they are summed, which does not depend on that
+// of the options: the bits of an answer must not either.
+func ascending(x []float64) []float64 {
+	if slices.IsSorted(x) {
+		return x
+	}
+	x = slices.Clone(x)
+	slices.Sort(x)
+	return x
 }

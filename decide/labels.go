@@ -1,141 +1,184 @@
 package decide
 
-import (
-	"fmt"
-	"slices"
+import "strconv"
 
-	"github.com/hotpath-go/hotpath/model/tokenizer"
+// scheme is how the options of a question are named by short labels, in a frame.
+type scheme struct {
+	names []string  // as shown before the options; nil: there are too few labels
+	ids   []int32   // of Label: the tokens of the usable spellings, label after label
+	codes [][]int32 // of Code: the tokens of each
+	have  int       // labels there are
+	first string    // the first spelling, of the first label
+}
+
+// alphabet is what labels are made of.
+type alphabet uint8
+
+const (
+	yesNo   alphabet = iota
+	digits           // 0 to 9
+	letters          // A to Z, a to z
+	codes            // a letter or two, and a digit
 )
 
-// label is a short name of an option in the rendered question, and how the model may spell it. The
-// labels of a question have their spellings in the same order of forms.
-type label struct {
+type schemeKey struct {
+	alphabet
+	n int
+}
+
+// scheme returns n labels of an alphabet that are verified in the frame.
+func (f *frame) scheme(a alphabet, n int) scheme {
+	key := schemeKey{a, n}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, ok := f.schemes[key]
+	if ok {
+		return s
+	}
+	switch a {
+	case yesNo:
+		s = f.yesNo()
+	case digits:
+		s = f.labels("0123456789", n)
+	case letters:
+		s = f.labels(upper+lower, n)
+	case codes:
+		s = f.codes(n)
+	}
+	f.schemes[key] = s
+	return s
+}
+
+const (
+	upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	lower = "abcdefghijklmnopqrstuvwxyz"
+)
+
+// spelled is a label and how the model may spell it. The labels of a scheme have their spellings in
+// the same order of forms.
+type spelled struct {
 	name      string
 	spellings []string
 }
 
-// scheme is how a question's options are labelled.
-type scheme struct {
-	labels  []label
-	ids     []int32  // of the usable forms, label after label
-	form    int      // the first usable one
-	options []Option // as shown; an empty name is not shown
-	names   []string // as answered
-	closing string   // tells the model how to answer
+func (f *frame) yesNo() scheme {
+	list := []spelled{
+		{"yes", []string{" yes", " Yes", "yes", "Yes", " YES", "YES"}},
+		{"no", []string{" no", " No", "no", "No", " NO", "NO"}},
+	}
+	if ids, first := f.usable(list); ids != nil {
+		return scheme{names: []string{"yes", "no"}, ids: ids, have: 2, first: first}
+	}
+	return scheme{}
 }
 
-// labelsOf picks the label scheme of a question: yes and no for a boolean, digits for up to ten
-// levels, letters otherwise; letters too where the tokenizer splits the words or digits.
-func labelsOf(t *tokenizer.Tokenizer, q *Question) (scheme, error) {
-	var s scheme
-	for _, o := range q.Options {
-		s.names = append(s.names, o.Name)
-	}
-	s.options = q.Options
-	switch q.Kind {
-	case KindBoolean:
-		s.names = []string{"yes", "no"}
-		s.labels = []label{
-			{"yes", []string{" yes", " Yes", "yes", "Yes", " YES", "YES"}},
-			{"no", []string{" no", " No", "no", "No", " NO", "NO"}},
-		}
-		s.closing = "Answer with yes or no only."
-		s.options = make([]Option, 2)
-		for i, o := range q.Options {
-			s.options[i].Name = o.Description
-		}
-		if s.ids, s.form = usable(t, s.labels); s.ids != nil {
-			return s, nil
-		}
-		for i := range s.options {
-			s.options[i] = Option{Name: s.names[i], Description: s.options[i].Name}
-		}
-	case KindScore:
-		if len(q.Options) <= 10 {
-			s.labels = plain("0123456789"[:len(q.Options)])
-			s.closing = "Answer with the number of one level only."
-			if s.ids, s.form = usable(t, s.labels); s.ids != nil {
-				return s, nil
+// labels makes labels of single characters, each with and without a space before it: of those that
+// are one token in some form, as many as are wanted.
+func (f *frame) labels(characters string, n int) scheme {
+	forms := [...]string{" ", ""}
+	have := 0
+	for i := range forms {
+		form := forms[i]
+		var list []spelled
+		for _, c := range characters {
+			if _, ok := f.one(form + string(c)); ok {
+				// Other forms count where all labels have them.
+				list = append(list, spelled{string(c), []string{form + string(c), forms[1-i] + string(c)}})
 			}
 		}
-	}
-
-	s.closing = "Answer with the letter of one option only."
-	all := plain("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
-	most := 0
-	for form := range all[0].spellings {
-		// Letters that are one token in this form; other forms count where all of those have them.
-		letters := slices.DeleteFunc(slices.Clone(all), func(l label) bool {
-			ids, _ := usable(t, []label{{l.name, l.spellings[form : form+1]}})
-			return ids == nil
-		})
-		most = max(most, len(letters))
-		if len(letters) < len(s.options) {
+		have = max(have, len(list))
+		if len(list) < n {
 			continue
 		}
-		s.labels = letters[:len(s.options)]
-		if s.ids, s.form = usable(t, s.labels); s.ids != nil {
-			return s, nil
+		list = list[:n]
+		if ids, first := f.usable(list); ids != nil {
+			s := scheme{ids: ids, have: have, first: first}
+			for _, l := range list {
+				s.names = append(s.names, l.name)
+			}
+			return s
 		}
 	}
-	return s, fmt.Errorf("%w: question %q: %d options, the tokenizer has %d one-letter labels", ErrLabels, q.ID, len(s.options), most)
+	return scheme{have: have}
 }
 
-// plain returns one label per letter or digit, spelled with and without a leading space.
-func plain(characters string) []label {
-	list := make([]label, 0, len(characters))
-	for _, c := range characters {
-		list = append(list, label{string(c), []string{" " + string(c), string(c)}})
-	}
-	return list
-}
-
-// usable returns the ids of the forms in which every label is one token after the tail, label after
-// label. Forms that some label lacks are left out for all, so that none has more ways to be said
-// than another, and so is a form in which two labels share a token. ids is nil when no form is left;
-// first is the first of those that are.
-func usable(t *tokenizer.Tokenizer, labels []label) (ids []int32, first int) {
-	base := t.Encode(nil, tail, tokenizer.Text)
-	var byForm [][]int32
+// usable returns the tokens of the forms in which every label is one token in the frame, label after
+// label. Forms that only some labels have are left out: a label with more spellings would be more
+// probable than another, and so are forms in which two labels share a token. It is nil when no form
+// is left. first is the first label in the first of the forms.
+func (f *frame) usable(list []spelled) (all []int32, first string) {
+	var forms [][]int32
 	seen := map[int32]bool{}
-	for form := range labels[0].spellings {
-		ids := make([]int32, 0, len(labels))
-		for _, l := range labels {
-			id, ok := next(t, tail, base, l.spellings[form])
+	for form := range list[0].spellings {
+		ids := make([]int32, 0, len(list))
+		for _, l := range list {
+			id, ok := f.one(l.spellings[form])
 			if !ok || seen[id] {
 				break
 			}
 			seen[id] = true
 			ids = append(ids, id)
 		}
-		if len(ids) < len(labels) {
+		if len(ids) < len(list) {
 			for _, id := range ids {
 				delete(seen, id)
 			}
 			continue
 		}
-		if byForm == nil {
-			first = form
+		if forms == nil {
+			first = list[0].spellings[form]
 		}
-		byForm = append(byForm, ids)
+		forms = append(forms, ids)
 	}
-	if byForm == nil {
-		return nil, 0
-	}
-	for i := range labels {
-		for _, form := range byForm {
-			ids = append(ids, form[i])
+	for i := range list {
+		for _, ids := range forms {
+			all = append(all, ids[i])
 		}
 	}
-	return ids, first
+	return all, first
 }
 
-// next returns the token that spelling adds to text, whose ids are base, and false when it adds
-// another number of tokens or changes the ones before.
-func next(t *tokenizer.Tokenizer, text string, base []int32, spelling string) (int32, bool) {
-	ids := t.Encode(make([]int32, 0, len(base)+4), text+spelling, tokenizer.Text)
-	if len(ids) != len(base)+1 || !slices.Equal(ids[:len(base)], base) {
-		return 0, false
+// codes makes labels of exactly two tokens, a letter or two capitals and a digit, in one form.
+func (f *frame) codes(n int) scheme {
+	have := 0
+	forms := [...]string{"", " "}
+	if f.space {
+		forms[0], forms[1] = forms[1], forms[0]
 	}
-	return ids[len(base)], true
+	for _, form := range forms {
+		var s scheme
+		add := func(first string) {
+			id, ok := f.one(form + first)
+			for d := 0; ok && d < 10 && len(s.names) < n; d++ {
+				name := first + strconv.Itoa(d)
+				if ids, follows := f.next(form + name); follows && len(ids) == 2 && ids[0] == id {
+					s.names, s.codes = append(s.names, name), append(s.codes, ids)
+				}
+			}
+		}
+		for _, c := range upper + lower {
+			add(string(c))
+		}
+		for i := 0; i < len(upper) && len(s.names) < n; i++ {
+			for j := range len(upper) {
+				add(upper[i:i+1] + upper[j:j+1])
+			}
+		}
+		s.have = len(s.names)
+		if s.have == n && distinct(s.codes) {
+			s.first = form + s.names[0]
+			return s
+		}
+		have = max(have, s.have)
+	}
+	return scheme{have: have}
+}
+
+// distinct reports whether no two sequences of two tokens are equal.
+func distinct(list [][]int32) bool {
+	seen := make(map[[2]int32]bool, len(list))
+	for _, ids := range list {
+		seen[[2]int32(ids)] = true
+	}
+	return len(seen) == len(list)
 }

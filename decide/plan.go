@@ -2,26 +2,26 @@ package decide
 
 import (
 	"fmt"
-	"strings"
-	"time"
+	"sync"
 
 	"github.com/hotpath-go/hotpath/model"
-	"github.com/hotpath-go/hotpath/model/chat"
-	"github.com/hotpath-go/hotpath/model/tokenizer"
 )
 
-// Options are what the opener of a model fixes for its decisions. The zero Options are the defaults.
-type Options struct {
-	Clock time.Time // that templates may ask for
-}
-
 // Plan is a request's questions compiled for one model: the token spans that branch off the state,
-// and which logits are read where. It holds nothing of any state, is read-only, and may be used by
-// many goroutines at once.
+// and which logits are read where. It holds nothing of any state and may be used by many goroutines
+// at once.
 type Plan struct {
 	model     [32]byte // the model it was compiled for
-	questions []question
-	spans     []Span
+	questions []Question
+	forms     [borders]func() (*form, error) // by border; made when first needed
+}
+
+// form is a plan's questions behind one border.
+type form struct {
+	asked []*asked
+	spans []Span
+	reads int
+	rows  int
 }
 
 // Span is a run of tokens that continues the state (Parent 0) or span Parent-1, which comes before it.
@@ -35,167 +35,155 @@ type Span struct {
 type Read struct {
 	Row       int     // of the span, from 0
 	Labels    []int32 // ids whose logits are read
-	LogSumExp bool    // over the whole vocabulary; not needed by a request with SkipMass
+	LogSumExp bool    // over the whole vocabulary
+	Mass      bool    // LogSumExp is for the label mass alone: not needed by a request with SkipMass
 }
 
-// question is a Question with the labels that stand for its options.
-type question struct {
-	Question
-	names  []string // of the options
-	labels []int32  // ids, option after option, equally many for each
-}
-
-// Compile checks the questions of a request and turns them into spans for the model. The state is
-// not looked at.
+// Compile compiles the questions of a request for the model, once. A program that compiles often, or
+// has states to encode too, keeps a Compiler.
 func Compile(m *model.Model, r Request, o Options) (*Plan, error) {
+	return NewCompiler(m, o).Compile(r)
+}
+
+// Compile checks the questions of a request and turns them into a plan for the model. The state is
+// not looked at. A request with a Plan gives that plan.
+func (c *Compiler) Compile(r Request) (*Plan, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
 	if r.Plan != nil {
-		if r.Plan.model != m.ID {
-			return nil, fmt.Errorf("%w: it was compiled for another model than %s", ErrPlan, m.Name)
+		if r.Plan.model != c.model.ID {
+			return nil, fmt.Errorf("%w: it was compiled for another model than %s", ErrPlan, c.model.Name)
 		}
 		return r.Plan, nil
 	}
-	p := &Plan{model: m.ID, questions: make([]question, len(r.Questions))}
-	tokens := make([][]int32, len(r.Questions))
+	p := &Plan{model: c.model.ID, questions: make([]Question, len(r.Questions))}
 	for i, q := range r.Questions {
+		if q.Method == Automatic {
+			q.Method = r.Method
+		}
+		if q.Orders == 0 {
+			q.Orders = r.Orders
+		}
+		if q.Length == Sum {
+			q.Length = r.Length
+		}
+		p.questions[i] = q
+	}
+	for b := range p.forms {
+		p.forms[b] = sync.OnceValues(func() (*form, error) { return c.form(p.questions, r.Instructions, Border(b)) })
+	}
+	// What can be wrong with a question is told now, and not when it meets its first state.
+	_, err := p.forms[c.usual()]()
+	return p, err
+}
+
+// form compiles questions behind a border.
+func (c *Compiler) form(questions []Question, instructions string, b Border) (*form, error) {
+	f := &form{asked: make([]*asked, len(questions))}
+	for i := range questions {
 		var err error
-		if p.questions[i], tokens[i], err = compile(m.Tokenizer, r.Instructions, q); err != nil {
+		if f.asked[i], err = c.compile(b, instructions, &questions[i]); err != nil {
 			return nil, err
 		}
 	}
-	p.spans = branch(tokens)
-	first := len(p.spans) - len(tokens)
-	for i := range p.questions {
-		s := &p.spans[first+i]
-		s.Reads = []Read{{Row: len(s.Tokens) - 1, Labels: p.questions[i].labels, LogSumExp: true}}
+	f.spans = layout(f.asked)
+	for i := range f.spans {
+		f.rows += len(f.spans[i].Tokens)
+		f.reads += len(f.spans[i].Reads)
 	}
-	return p, nil
+	return f, nil
 }
 
-// Spans returns the spans that continue a state which ends in the given border, parents before
-// children. The slice must not be changed.
-func (p *Plan) Spans(b Border) ([]Span, error) {
-	if b != BorderRaw {
-		return nil, fmt.Errorf("%w: no spans for the border %v", ErrPlan, b)
+func (p *Plan) form(b Border) (*form, error) {
+	switch {
+	case b >= borders:
+		return nil, fmt.Errorf("%w: no spans for the border %d", ErrPlan, b)
+	case b == BorderAppended:
+		b = BorderTurn // one more user turn, after whatever is there
 	}
-	return p.spans, nil
+	return p.forms[b]()
+}
+
+// Spans returns the spans that continue a state in the given form, parents before children. The
+// slice must not be changed.
+func (p *Plan) Spans(b Border) ([]Span, error) {
+	f, err := p.form(b)
+	if err != nil {
+		return nil, err
+	}
+	return f.spans, nil
+}
+
+// Rows returns how many rows the spans have: what a decision computes beside its state.
+func (p *Plan) Rows(b Border) (int, error) {
+	f, err := p.form(b)
+	if err != nil {
+		return 0, err
+	}
+	return f.rows, nil
 }
 
 // Questions returns how many questions the plan answers.
 func (p *Plan) Questions() int { return len(p.questions) }
 
-// Rows returns how many rows the spans have: what a decision computes beside its state.
-func (p *Plan) Rows() int {
-	n := 0
-	for _, s := range p.spans {
-		n += len(s.Tokens)
-	}
-	return n
-}
-
-// branch makes the tokens that all questions share one parent span. Each question keeps at least
-// one token of its own.
-func branch(tokens [][]int32) []Span {
-	shared := len(tokens[0]) - 1
-	for _, t := range tokens[1:] {
-		shared = common(tokens[0][:shared], t[:len(t)-1])
-	}
-	if len(tokens) == 1 {
-		shared = 0
-	}
+// layout makes one forest of the prompts of all questions. The tokens that all questions share are
+// one span, and so are those that all prompts of a question share. A prompt keeps at least one token
+// of its own, and its spans follow each other, so that its reads do too.
+func layout(list []*asked) []Span {
 	var spans []Span
-	parent := 0
-	if shared > 0 {
-		spans = append(spans, Span{Tokens: tokens[0][:shared]})
-		parent = 1
+	all := make([][]int32, len(list)) // what the prompts of a question share
+	for i, a := range list {
+		all[i] = a.prompts[0].tokens
+		for j := range a.prompts {
+			all[i] = cut(all[i], a.prompts[j].tokens)
+		}
 	}
-	for _, t := range tokens {
-		spans = append(spans, Span{Parent: parent, Tokens: t[shared:]})
+	parent := 0
+	depth := 0
+	if len(list) > 1 {
+		prefix := list[0].prompts[0].tokens
+		for _, a := range list {
+			for j := range a.prompts {
+				prefix = cut(prefix, a.prompts[j].tokens)
+			}
+		}
+		if depth = len(prefix); depth > 0 {
+			spans = append(spans, Span{Tokens: prefix})
+			parent = 1
+		}
+	}
+	for i, a := range list {
+		parent, depth := parent, depth
+		if n := len(all[i]); len(a.prompts) > 1 && n > depth {
+			spans = append(spans, Span{Parent: parent, Tokens: all[i][depth:]})
+			parent, depth = len(spans), n
+		}
+		for j := range a.prompts {
+			p := &a.prompts[j]
+			own := Span{Parent: parent, Tokens: p.tokens[depth:]}
+			for _, r := range p.reads {
+				r.Row -= depth
+				own.Reads = append(own.Reads, r)
+			}
+			spans = append(spans, own)
+			root := len(spans)
+			for _, s := range p.spans {
+				s.Parent += root
+				spans = append(spans, s)
+			}
+		}
 	}
 	return spans
 }
 
-// common returns the length of the longest common prefix.
-func common(a, b []int32) int {
-	n := min(len(a), len(b))
+// cut returns what a prefix shares with tokens that keep one of their own.
+func cut(prefix, tokens []int32) []int32 {
+	n := min(len(prefix), len(tokens)-1)
 	for i := range n {
-		if a[i] != b[i] {
-			return i
+		if prefix[i] != tokens[i] {
+			return prefix[:i]
 		}
 	}
-	return n
-}
-
-// Encoded is a state in tokens.
-type Encoded struct {
-	Tokens []int32
-	Border Border // what follows them
-}
-
-// Encode returns the tokens of a state and the border that follows them. Text and JSON are encoded
-// as raw text, with the BOS token where the model wants one, in the mode where nothing becomes a
-// control token. A chat state is chat.ErrNoTemplate: no template border is known.
-func Encode(m *model.Model, s State, o Options) (Encoded, error) {
-	if err := s.Err(); err != nil {
-		return Encoded{}, err
-	}
-	if s.Prompt().Kind() == chat.KindMessages {
-		return Encoded{}, fmt.Errorf("%w: %w: %s", ErrState, chat.ErrNoTemplate, m.Name)
-	}
-	ids, err := m.Encode(s.Prompt(), o.Clock)
-	if err != nil {
-		return Encoded{}, fmt.Errorf("%w: %w", ErrState, err)
-	}
-	return Encoded{ids, BorderRaw}, nil
-}
-
-// compile renders a question as raw text after the state and finds its labels.
-func compile(t *tokenizer.Tokenizer, instructions string, q Question) (question, []int32, error) {
-	s, err := labelsOf(t, &q)
-	if err != nil {
-		return question{}, nil, err
-	}
-	text := render(instructions, &q, s)
-	ids := t.Encode(nil, text, tokenizer.Text)
-	// The labels were found after the tail alone: they stand after the whole question too if it ends
-	// in the same tokens.
-	first := s.labels[0].spellings[s.form]
-	if id, ok := next(t, text, ids, first); !ok || id != s.ids[0] {
-		return question{}, nil, fmt.Errorf("%w: question %q: %q is not one token after it", ErrLabels, q.ID, first)
-	}
-	return question{Question: q, names: s.names, labels: s.ids}, ids, nil
-}
-
-// tail ends every rendered question: the label is the next token.
-const tail = "\nAnswer:"
-
-// render writes the question as it stands after the state.
-func render(instructions string, q *Question, s scheme) string {
-	var b strings.Builder
-	b.WriteString("\n\n")
-	if instructions != "" {
-		b.WriteString(instructions)
-		b.WriteString("\n\n")
-	}
-	b.WriteString("Question: ")
-	b.WriteString(q.Instructions)
-	for i, o := range s.options {
-		if o.Name == "" {
-			continue
-		}
-		b.WriteString("\n")
-		b.WriteString(s.labels[i].name)
-		b.WriteString(": ")
-		b.WriteString(o.Name)
-		if o.Description != "" {
-			b.WriteString(" - ")
-			b.WriteString(o.Description)
-		}
-	}
-	b.WriteString("\n")
-	b.WriteString(s.closing)
-	b.WriteString(tail)
-	return b.String()
+	return prefix[:n]
 }

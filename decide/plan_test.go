@@ -95,8 +95,8 @@ func TestPlan(t *testing.T) {
 			for _, s := range spans {
 				rows += len(s.Tokens)
 			}
-			if rows != p.Rows() {
-				t.Errorf("%d rows, said %d", rows, p.Rows())
+			if n, err := p.Rows(decide.BorderRaw); err != nil || rows != n {
+				t.Errorf("%d rows, said %d, %v", rows, n, err)
 			}
 			for i, q := range r.Questions {
 				s := spans[1+i]
@@ -177,7 +177,7 @@ func TestControlTokensStayText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := decide.Encode(m, decide.Text(evil), decide.Options{})
+	e, err := decide.NewCompiler(m, decide.Options{}).Encode(decide.Text(evil), decide.BorderNone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestControlTokensStayText(t *testing.T) {
 func TestTooFewLabels(t *testing.T) {
 	t.Parallel()
 	m := stories(t)
-	_, err := decide.Compile(m, decide.Request{Questions: []decide.Question{decide.Choice("c", "Which?", letters(300)...)}}, decide.Options{})
+	_, err := decide.Compile(m, decide.Request{Method: decide.Label, Questions: []decide.Question{decide.Choice("c", "Which?", letters(300)...)}}, decide.Options{})
 	if !errors.Is(err, decide.ErrLabels) || !strings.Contains(err.Error(), "300 options") {
 		t.Errorf("%v, want ErrLabels with both numbers", err)
 	}
@@ -235,11 +235,11 @@ func TestBadStates(t *testing.T) {
 		"unknown id":  {decide.Tokens(1, 9999), model.ErrToken},
 		"no tokens":   {decide.Tokens(), decide.ErrState},
 	} {
-		if _, err := decide.Encode(m, c.s, decide.Options{}); !errors.Is(err, c.want) {
+		if _, err := decide.NewCompiler(m, decide.Options{}).Encode(c.s, decide.BorderNone); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	e, err := decide.Encode(m, decide.Text("Once upon a time"), decide.Options{})
+	e, err := decide.NewCompiler(m, decide.Options{}).Encode(decide.Text("Once upon a time"), decide.BorderNone)
 	if err != nil || e.Border != decide.BorderRaw || e.Tokens[0] != 1 {
 		t.Errorf("%v, %v", e, err)
 	}

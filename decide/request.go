@@ -14,11 +14,24 @@ type Request struct {
 	// Plan holds questions that were compiled before; Instructions and Questions must then be empty.
 	Plan *Plan
 
+	// How the options of questions that do not say it themselves are read: see Question.
+	Method Method
+	Orders int
+	Length Length
+
+	// Prior divides the probabilities by those of an empty state to this power, 0 to MaxPrior. Zero:
+	// they stay as they are. The empty state costs one more decision, the first time a question is asked.
+	Prior float64
+	// Border is BorderNone for the one that shares most of the state with Generate, or
+	// BorderCanonical for the template's own render, whatever that shares.
+	Border Border
+
 	Confidence Confidence // which definition the answers hold; zero: Concentration
 	// An answer whose confidence or label mass is below these is Abstained. Zero: no threshold.
 	MinConfidence float64
 	MinLabelMass  float64
-	SkipMass      bool // do not compute the label mass: a cheaper head, and Answer.LabelMass is absent
+	MaxSpread     float64 // an answer whose OrderSpread is above it is Abstained; zero: no threshold
+	SkipMass      bool    // do not compute the label mass: a cheaper head, and Answer.LabelMass is absent
 
 	Caller    string // who asks, for fairness and statistics; empty is a caller like any other
 	Namespace string // of the prefix cache: calls in different namespaces never share blocks; at most kvcache.MaxNamespace bytes
@@ -55,6 +68,8 @@ const (
 	MaxQuestions = 256
 	MaxOptions   = 4096
 	MaxLevels    = 255
+	MaxOrders    = 64
+	MaxPrior     = 4
 )
 
 // Question is one typed question about the state. Use Boolean, Choice and Score to make one.
@@ -65,6 +80,13 @@ type Question struct {
 	// Options of a choice, in the order in which answers list them; the levels of a score, lowest
 	// first; for a boolean none, or what yes and what no means, named "yes" and "no".
 	Options []Option
+	Method  Method // how the options are read; Automatic: as the request says
+	// Orders is in how many orders of the options the question is asked; their probabilities are
+	// averaged. 0: the caller's order, or as the request says. K: K rotations of the options sorted by
+	// name (a score: both directions), so that the answer does not depend on the caller's order. At
+	// most MaxOrders, and no more are asked than there are options. Each needs none.
+	Orders int
+	Length Length // of Path; zero: as the request says
 	// MinConfidence is the threshold of this question alone; the larger of it and the request's holds.
 	MinConfidence float64
 }
@@ -107,6 +129,7 @@ func Score(id, instructions string, levels ...string) Question {
 type State struct {
 	prompt chat.Prompt
 	text   string
+	raw    bool // a prompt of text: no message
 	json   json.RawMessage
 	err    error
 }
@@ -128,7 +151,7 @@ func JSON(v any) State {
 // Chat returns a state of a whole prompt: messages with their tools, text, or token ids. Deciding
 // about the prompt that will be generated from shares its blocks.
 func Chat(p chat.Prompt) State {
-	return State{prompt: p, text: p.RawText()}
+	return State{prompt: p, text: p.RawText(), raw: true}
 }
 
 // Tokens returns a state of token ids, used as they are.
@@ -138,14 +161,16 @@ func Tokens(ids ...int32) State { return State{prompt: chat.Tokens(ids...)} }
 func (s State) IsZero() bool { return s.err == nil && s.json == nil && s.prompt.IsZero() }
 
 // Messages returns the state as the messages that a template renders: those of a chat state, and
-// one user message for text or JSON. Generate over those messages shares the state's blocks on a
+// one user message for Text or JSON. Generate over those messages shares the state's blocks on a
 // model with a template.
 func (s State) Messages() []chat.Message {
 	switch s.prompt.Kind() {
 	case chat.KindMessages:
 		return s.prompt.Turns()
 	case chat.KindText:
-		return []chat.Message{chat.User(s.text)}
+		if !s.raw {
+			return []chat.Message{chat.User(s.text)}
+		}
 	}
 	return nil
 }

@@ -38,10 +38,14 @@ type Answer struct {
 
 	Confidence   float64 // 0 to 1, by the definition that ConfidenceIs names
 	ConfidenceIs Confidence
-	LabelMass    *float64 // what the whole vocabulary gives to the labels together; nil when skipped
+	LabelMass    *float64 // what the whole vocabulary gives to the labels together; nil when skipped, and where each option is read alone by one token
+	OrderSpread  *float64 // the largest difference that the order of the options made to a probability; nil for one order
 	Abstained    bool     // below a threshold of the request, or no such answer
 	Why          string   // reason of an abstention
 	Method       Method   // how the options were read
+	Orders       int      // in how many orders, averaged; 0: the caller's alone
+	Length       Length   // normalisation of paths
+	Prior        float64  // the power of the contextual prior that the probabilities were divided by
 	Calibrated   bool     // logits were divided by a fitted temperature
 	Temperature  float64  // that temperature; 1 when not calibrated
 }
@@ -49,14 +53,15 @@ type Answer struct {
 // Method is how an option is read off the model.
 type Method uint8
 
-// The methods. Label: one token stands for the option. Code: a short token path stands for it.
-// Path: its own words. Each: alone, by the log-odds of a yes token.
+// The methods.
 const (
+	// Automatic is what the model declares, else Label where the tokenizer has enough labels, else
+	// Code, else Path.
 	Automatic Method = iota
-	Label
-	Code
-	Path
-	Each
+	Label            // one token that stands for the option: yes, a digit, a letter
+	Code             // two tokens that stand for it: B7
+	Path             // its own words, token by token
+	Each             // alone, after a question of which it sees no other option, by the log-odds of a yes token
 )
 
 // String returns "label" and so on.
@@ -64,22 +69,39 @@ func (m Method) String() string {
 	return [...]string{"automatic", "label", "code", "path", "each"}[min(m, Each)]
 }
 
+// Length says how the log-probability of an option's own words is set off against their number.
+type Length uint8
+
+// The normalisations of Path.
+const (
+	Sum      Length = iota // none: the log-probability of the words
+	PerToken               // divided by the number of tokens read, an end token included
+	PerByte                // divided by the bytes of the name
+)
+
+// String returns "sum" and so on.
+func (l Length) String() string {
+	return [...]string{"sum", "per token", "per byte"}[min(l, PerByte)]
+}
+
 // Border is the form in which question and state meet.
 type Border uint8
 
-// The borders. BorderRaw: a newline after raw text or JSON, for models without a template.
+// The borders.
 const (
-	BorderNone Border = iota
-	BorderRaw
-	BorderTurn
-	BorderInside
-	BorderAppended
-	BorderCanonical
+	BorderNone      Border = iota
+	BorderRaw              // a newline after raw text or token ids, for prompts without a template
+	BorderTurn             // one more user turn, as the template renders it after the same history
+	BorderInside           // at the end of the last user content: the template refuses two user turns in a row
+	BorderAppended         // one more user turn, where the template would rewrite the turns before it
+	BorderCanonical        // the template's own render, at whatever prefix that shares with the history
+	BorderDeclared         // as the model's file declares its questions
+	borders
 )
 
 // String returns "raw" and so on.
 func (b Border) String() string {
-	return [...]string{"none", "raw", "turn", "inside", "appended", "canonical"}[min(b, BorderCanonical)]
+	return [...]string{"none", "raw", "turn", "inside", "appended", "canonical", "declared"}[min(b, BorderDeclared)]
 }
 
 // Usage is what a decision cost.

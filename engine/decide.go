@@ -13,43 +13,30 @@ import (
 
 // Decide answers the request's questions about its state. The state is prefilled once into the
 // pool where it is not hot; the questions' own rows live in scratch, so that a decision on a hot
-// state leaves pool and index as they were.
+// state leaves pool and index as they were. Questions that need more scratch than there is are
+// computed in several waves.
 func (e *Engine) Decide(ctx context.Context, r decide.Request) (*decide.Result, error) {
 	begin := time.Now()
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	o := e.decideOptions()
-	state, err := decide.Encode(e.model, r.State, o)
+	state, err := e.compiler.Encode(r.State, r.Border)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := decide.Compile(e.model, r, o)
+	plan, err := e.compiler.Compile(r)
 	if err != nil {
 		return nil, err
 	}
-	d, err := newDecision(&r, plan, state.Border)
+	prior, err := e.prior(ctx, &r, plan, state.Form)
 	if err != nil {
 		return nil, err
 	}
-	if n := len(state.Tokens) + d.depth; n > e.info.Context {
-		return nil, fmt.Errorf("%w: %w: State: %d tokens and the longest question %d more, the context is %d",
-			decide.ErrState, ErrTooLong, len(state.Tokens), d.depth, e.info.Context)
-	}
-	d.begin, d.positionBytes = begin, e.caps.BlockBytes/int64(e.caps.BlockSize)
-	d.usage.StateTokens = len(state.Tokens)
-	err = e.loop.start(ctx, d, sched.Request{
-		Caller: r.Caller, Namespace: kvcache.Namespace{Salt: r.Namespace}, Priority: r.Priority,
-		Tokens: state.Tokens, Spans: d.branches,
-	})
+	d, err := e.read(ctx, &r, plan, state, begin)
 	if err != nil {
 		return nil, err
 	}
-	<-d.done
-	if d.err != nil {
-		return nil, d.err
-	}
-	answers, err := plan.Answer(r, d.readings)
+	answers, err := plan.Answer(r, state.Form, d.readings, prior)
 	if err != nil {
 		return nil, err
 	}
@@ -62,53 +49,96 @@ func (e *Engine) Decide(ctx context.Context, r decide.Request) (*decide.Result, 
 // Compile compiles a request's questions for the engine's model. The plan may then stand in for
 // them in any number of requests.
 func (e *Engine) Compile(_ context.Context, r decide.Request) (*decide.Plan, error) {
-	return decide.Compile(e.model, r, e.decideOptions())
+	return e.compiler.Compile(r)
 }
 
-func (e *Engine) decideOptions() decide.Options { return decide.Options{Clock: e.opt.clock} }
+// prior returns what an empty state gives to the options, where the request asks for it: kept from
+// an earlier request, or read now.
+func (e *Engine) prior(ctx context.Context, r *decide.Request, plan *decide.Plan, form decide.Border) (decide.Prior, error) {
+	if r.Prior == 0 {
+		return nil, nil
+	}
+	if p, ok := e.compiler.Prior(plan, form); ok {
+		return p, nil
+	}
+	empty, err := e.compiler.Empty(form)
+	if err != nil {
+		return nil, err
+	}
+	d, err := e.read(ctx, r, plan, empty, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	return e.compiler.KeepPrior(plan, form, d.readings)
+}
+
+// read runs the plan's spans behind a state and waits for their readings.
+func (e *Engine) read(ctx context.Context, r *decide.Request, plan *decide.Plan, state decide.Encoded, begin time.Time) (*decision, error) {
+	spans, err := plan.Spans(state.Form)
+	if err != nil {
+		return nil, err
+	}
+	d := &decision{
+		request: sched.Request{
+			Caller: r.Caller, Namespace: kvcache.Namespace{Salt: r.Namespace}, Priority: r.Priority, Tokens: state.Tokens,
+		},
+		skipMass: r.SkipMass, begin: begin, positionBytes: e.caps.BlockBytes / int64(e.caps.BlockSize),
+	}
+	d.usage.StateTokens = len(state.Tokens)
+	n := 0
+	for i := range spans {
+		n += len(spans[i].Reads)
+	}
+	d.readings = make([]decide.Reading, n)
+	var depth int
+	d.waves, depth = split(spans, len(state.Tokens), e.caps.BlockSize, e.caps.ScratchBlocks)
+	if n := len(state.Tokens) + depth; n > e.info.Context {
+		return nil, fmt.Errorf("%w: %w: State: %d tokens and the longest question %d more, the context is %d",
+			decide.ErrState, ErrTooLong, len(state.Tokens), depth, e.info.Context)
+	}
+	if err := e.loop.start(ctx, d, d.next()); err != nil {
+		return nil, err
+	}
+	<-d.done
+	return d, d.err
+}
 
 // decision is a Decide under way.
 type decision struct {
 	call
-	spans    []decide.Span
-	branches []sched.Branch
-	depth    int   // rows of the longest way through the spans
-	first    []int // number of each span's first read
+	request  sched.Request // without spans
+	waves    []wave        // still to run, the one under way first
+	left     int           // reads of that one still to come
 	readings []decide.Reading
-	left     int // reads still to come
 	skipMass bool
 
 	usage         decide.Usage
 	begin         time.Time
-	step          int   // of usage.Steps, the last one whose context was counted
+	step          int   // of its job, the last one whose context was counted
 	positionBytes int64 // of keys and values
 	err           error
 }
 
-func newDecision(r *decide.Request, plan *decide.Plan, border decide.Border) (*decision, error) {
-	spans, err := plan.Spans(border)
-	if err != nil {
-		return nil, err
-	}
-	d := &decision{spans: spans, skipMass: r.SkipMass, branches: make([]sched.Branch, len(spans)), first: make([]int, len(spans))}
-	ends := make([]int, len(spans))
-	for i, s := range spans {
-		d.branches[i] = sched.Branch{Parent: s.Parent, Tokens: s.Tokens}
-		d.first[i] = d.left
+// next returns the request of the first wave.
+func (d *decision) next() sched.Request {
+	r := d.request
+	w := &d.waves[0]
+	r.Spans = make([]sched.Branch, len(w.spans))
+	d.left, d.step = 0, 0
+	for i, s := range w.spans {
+		r.Spans[i] = sched.Branch{Parent: s.Parent, Tokens: s.Tokens}
 		d.left += len(s.Reads)
-		ends[i] = len(s.Tokens)
-		if s.Parent > 0 {
-			ends[i] += ends[s.Parent-1]
-		}
-		d.depth = max(d.depth, ends[i])
 	}
-	d.readings = make([]decide.Reading, d.left)
-	return d, nil
+	return r
 }
 
 func (d *decision) common() *call { return &d.call }
 
-func (d *decision) admitted() { d.usage.Queued = time.Since(d.begin) }
+func (d *decision) admitted() {
+	if d.usage.Queued == 0 {
+		d.usage.Queued = time.Since(d.begin)
+	}
+}
 
 func (d *decision) fail(err error) { d.err = err }
 
@@ -117,7 +147,8 @@ func (d *decision) reads(s *sched.Span) (reads []decide.Read, number int) {
 	if s.Index < 0 {
 		return nil, 0 // the state
 	}
-	all := d.spans[s.Index].Reads
+	w := &d.waves[0]
+	all := w.spans[s.Index].Reads
 	lo := 0
 	for lo < len(all) && all[lo].Row < s.From {
 		lo++
@@ -126,18 +157,22 @@ func (d *decision) reads(s *sched.Span) (reads []decide.Read, number int) {
 	for hi < len(all) && all[hi].Row < s.To {
 		hi++
 	}
-	return all[lo:hi], d.first[s.Index] + lo
+	return all[lo:hi], w.first[s.Index] + lo
 }
 
 func (d *decision) want(dst []backend.Want, s *sched.Span) []backend.Want {
 	reads, _ := d.reads(s)
 	for _, r := range reads {
-		dst = append(dst, backend.Want{Row: r.Row - s.From, Labels: r.Labels, LogSumExp: r.LogSumExp && !d.skipMass})
+		sum := r.LogSumExp && !(r.Mass && d.skipMass)
+		dst = append(dst, backend.Want{Row: r.Row - s.From, Labels: r.Labels, LogSumExp: sum})
 	}
 	return dst
 }
 
 func (d *decision) settle(item *sched.Item, s *sched.Span, results []backend.Result) {
+	if item.Job != d.job {
+		return // of a wave that has ended
+	}
 	d.count(item, s)
 	_, number := d.reads(s)
 	for i := range results {
@@ -149,12 +184,36 @@ func (d *decision) settle(item *sched.Item, s *sched.Span, results []backend.Res
 		d.readings[number+i] = decide.Reading{Labels: append([]float32(nil), r.Labels...), LogSumExp: r.LogSumExp}
 		d.left--
 	}
-	if d.left == 0 {
-		j := d.job.Usage
-		d.usage.CachedTokens, d.usage.ComputedTokens, d.usage.Steps = j.Cached, j.Computed, j.Steps
-		d.loop.counted.Decisions++
-		d.finish(d)
+	if d.left > 0 {
+		return
 	}
+	j := d.job.Usage
+	if d.usage.Steps == 0 {
+		d.usage.CachedTokens = j.Cached
+	}
+	d.usage.ComputedTokens += j.Computed
+	d.usage.Steps += j.Steps
+	if d.waves = d.waves[1:]; len(d.waves) > 0 {
+		if err := d.loop.follow(d, d.next()); err != nil {
+			d.loop.failed(d, err)
+		}
+		return
+	}
+	d.loop.counted.Decisions++
+	d.finish(d)
+}
+
+// follow replaces a task's job by another one; the lock is held.
+func (l *loop) follow(t task, r sched.Request) error {
+	c := t.common()
+	r.Tag, r.Deadline = t, c.job.Deadline
+	job, err := l.sched.Submit(r)
+	if err != nil {
+		return err
+	}
+	l.sched.Finish(c.job)
+	c.job = job
+	return nil
 }
 
 // count adds what the span's rows had to attend to: the state once a step, its own rows, and the

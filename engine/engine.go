@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hotpath-go/hotpath/decide"
 	"github.com/hotpath-go/hotpath/engine/backend"
 	"github.com/hotpath-go/hotpath/engine/backend/cpu"
 	"github.com/hotpath-go/hotpath/internal/sysmem"
@@ -23,14 +24,15 @@ import (
 // wait. A call whose context ends returns at once, and its blocks are freed when the step under way
 // ends.
 type Engine struct {
-	model  *model.Model
-	runner backend.Runner
-	caps   backend.Caps
-	info   Info
-	opt    options
-	cache  *kvcache.Cache
-	loop   *loop
-	done   chan struct{} // closed when the loop has ended and everything is released
+	model    *model.Model
+	compiler *decide.Compiler
+	runner   backend.Runner
+	caps     backend.Caps
+	info     Info
+	opt      options
+	cache    *kvcache.Cache
+	loop     *loop
+	done     chan struct{} // closed when the loop has ended and everything is released
 
 	err error // of releasing, valid after done
 }
@@ -75,7 +77,7 @@ func open(ctx context.Context, m *model.Model, o options) (*Engine, error) {
 	o.queue.fill(o.context)
 	o.slow.fill()
 
-	e := &Engine{model: m, opt: o, done: make(chan struct{})}
+	e := &Engine{model: m, compiler: decide.NewCompiler(m, decide.Options{Clock: o.clock}), opt: o, done: make(chan struct{})}
 	var name backend.Selection[string]
 	if e.runner, name, err = openBackend(ctx, m, o, mem); err != nil {
 		return nil, err

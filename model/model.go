@@ -38,6 +38,7 @@ type Model struct {
 	Program   *arch.Program
 	Tokenizer *tokenizer.Tokenizer
 	Template  string   // source of the chat template; empty: none
+	Decision  string   // how the model was trained to decide, as its file declares it: see package decide; empty: it does not say
 	ID        [32]byte // identity of program, weights' shapes and names, tokenizer and template
 	Size      int64    // bytes of the weights as stored
 

@@ -1,0 +1,105 @@
+package decide
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hotpath-go/hotpath/model"
+	"github.com/hotpath-go/hotpath/model/chat"
+)
+
+// Options are what the opener of a model fixes for its decisions. The zero Options are the defaults.
+type Options struct {
+	Clock time.Time // that templates may ask for
+}
+
+// Compiler encodes the states and compiles the questions of one model. It keeps what it found out
+// about the model's template and the questions it has compiled lately, within a bound. It is safe for
+// concurrent use.
+type Compiler struct {
+	model   *model.Model
+	options Options
+
+	encoder  func() *chat.Encoder
+	scaffold func() (scaffold, error)
+	declared func() (*declared, error)
+
+	mu     sync.Mutex
+	frames [borders]*frame
+
+	asked  recent[*asked]
+	priors recent[[]float64]
+}
+
+// What a Compiler keeps at most, twice: tokens of questions, and values of priors.
+const (
+	keepTokens = 1 << 20
+	keepPriors = 1 << 18
+)
+
+// NewCompiler returns a Compiler for a model, which must stay open while it is used.
+func NewCompiler(m *model.Model, o Options) *Compiler {
+	c := &Compiler{model: m, options: o}
+	c.asked.most, c.priors.most = keepTokens, keepPriors
+	c.encoder = sync.OnceValue(func() *chat.Encoder {
+		if _, enc, err := m.Chat(); err == nil {
+			return enc
+		}
+		return chat.NewEncoder(m.Tokenizer)
+	})
+	c.scaffold = sync.OnceValues(func() (scaffold, error) {
+		t, _, err := m.Chat()
+		if err != nil {
+			return scaffold{}, err
+		}
+		s, err := newScaffold(t, o.Clock)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", m.Name, err)
+		}
+		return s, err
+	})
+	c.declared = sync.OnceValues(func() (*declared, error) { return parseDeclared(m) })
+	return c
+}
+
+// usual returns the border that most states of the model end in.
+func (c *Compiler) usual() Border {
+	d, err := c.declared()
+	switch {
+	case d != nil || err != nil:
+		return BorderDeclared
+	case c.model.Template != "":
+		return BorderTurn
+	}
+	return BorderRaw
+}
+
+// frame returns the frame of a border.
+func (c *Compiler) frame(b Border) (*frame, error) {
+	switch b {
+	case BorderDeclared:
+		b = BorderRaw // for the methods that the model does not declare
+	case BorderRaw, BorderTurn, BorderInside:
+	default:
+		return nil, fmt.Errorf("%w: no spans for the border %v", ErrPlan, b)
+	}
+	enc := c.encoder()
+	var s scaffold
+	if b != BorderRaw {
+		var err error
+		if s, err = c.scaffold(); err != nil {
+			return nil, err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.frames[b] == nil {
+		if b == BorderRaw {
+			c.frames[b] = rawFrame(c.model.Tokenizer, enc)
+		} else {
+			c.frames[b] = s.frame(c.model.Tokenizer, enc, b)
+		}
+	}
+	return c.frames[b], nil
+}

@@ -1,0 +1,167 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/hotpath-go/hotpath/model/chat"
+)
+
+// Encoded is a state in tokens. Those of a chat state are the first of those that Generate computes
+// for the same prompt.
+type Encoded struct {
+	Tokens []int32
+	Border Border // as the result names it
+	Form   Border // whose spans continue the tokens: Border, or the one that Canonical came to
+}
+
+// Encode returns the tokens of a state and the border that follows them. Text and JSON are one user
+// message on a model with a template, and raw text on one without. want is BorderNone for the border
+// that shares most, or BorderCanonical.
+//
+// The error is ErrState, ErrReasoning, or chat.ErrNoTemplate for messages on a model without one.
+func (c *Compiler) Encode(s State, want Border) (Encoded, error) {
+	if err := s.Err(); err != nil {
+		return Encoded{}, err
+	}
+	e, err := c.encodeState(s, want)
+	if err != nil && !errors.Is(err, ErrState) && !errors.Is(err, ErrReasoning) {
+		err = fmt.Errorf("%w: %w", ErrState, err)
+	}
+	return e, err
+}
+
+func (c *Compiler) encodeState(s State, want Border) (e Encoded, err error) {
+	d, err := c.declared()
+	if err != nil {
+		return e, err
+	}
+	p := s.Prompt()
+	template := c.model.Template != ""
+	message := p.Kind() == chat.KindText && !s.raw // of a user, where there are messages
+	switch {
+	case message && s.text == "":
+		return e, fmt.Errorf("%w: empty", ErrState)
+	case message && template:
+		e, err = c.encodeMessages(chat.Messages(chat.User(s.text)), want, d)
+	case p.Kind() == chat.KindMessages:
+		e, err = c.encodeMessages(p, want, d)
+	case message && d != nil:
+		var f *frame
+		if f, err = c.frame(BorderDeclared); err == nil {
+			e = Encoded{Tokens: f.tokens(d.before(s.text)...), Border: BorderDeclared}
+		}
+	default:
+		e = Encoded{Border: BorderRaw, Form: BorderRaw}
+		if p.Kind() == chat.KindTokens && template {
+			e = Encoded{Border: BorderAppended, Form: BorderAppended}
+		}
+		e.Tokens, err = c.model.Encode(p, c.options.Clock)
+	}
+	if d != nil {
+		e.Form = BorderDeclared
+	}
+	return e, err
+}
+
+// encodeMessages finds the form in which a question meets the messages.
+func (c *Compiler) encodeMessages(p chat.Prompt, want Border, d *declared) (Encoded, error) {
+	history, err := c.model.Render(p, c.options.Clock)
+	if err != nil {
+		return Encoded{}, err
+	}
+	last := len(p.Turns()) - 1
+	end, ok := markOf(history, chat.TurnEnd, last)
+	if !ok || end == 0 {
+		return Encoded{}, fmt.Errorf("%w: the template marks no end of the last turn", ErrState)
+	}
+	if d != nil { // its questions take the place of a turn
+		return Encoded{Tokens: c.head(history, end), Border: BorderAppended}, nil
+	}
+	s, err := c.scaffold()
+	if err != nil {
+		return Encoded{}, err
+	}
+	inside := s.alternate && p.Turns()[last].Role == chat.RoleUser
+	if want == BorderCanonical {
+		return c.canonical(p, history, s, inside)
+	}
+	content, shown := markOf(history, chat.ContentEnd, last)
+	form := BorderAppended
+	switch {
+	case inside:
+		if r, err := c.extended(p, history); err == nil && shown && content <= end &&
+			strings.HasPrefix(r.Text, history.Text[:content]+insideLead+neutralQuestion+s.close) {
+			form = BorderInside
+		}
+	default:
+		if r, err := c.model.Render(p.With(chat.User(neutralQuestion)), c.options.Clock); err == nil &&
+			strings.HasPrefix(r.Text, history.Text[:end]+s.open+neutralQuestion+s.close) {
+			form = BorderTurn
+		}
+	}
+	cuts := []int{end}
+	if form == BorderInside && content < end {
+		cuts = []int{content, end}
+	}
+	return Encoded{c.head(history, cuts...), form, form}, nil
+}
+
+// insideLead separates a question from the content that it is put to the end of.
+const insideLead = "\n\n"
+
+// canonical encodes what the template itself renders before one more question.
+func (c *Compiler) canonical(p chat.Prompt, history *chat.Rendered, s scaffold, inside bool) (Encoded, error) {
+	form, open, message := BorderTurn, s.open, len(p.Turns())
+	var r *chat.Rendered
+	var err error
+	if inside {
+		form, open, message = BorderInside, insideLead, message-1
+		r, err = c.extended(p, history)
+	} else {
+		r, err = c.model.Render(p.With(chat.User(neutralQuestion)), c.options.Clock)
+	}
+	if err != nil {
+		return Encoded{}, err
+	}
+	from, to, ok := contentOf(r, message, neutralQuestion)
+	if !ok || !strings.HasSuffix(r.Text[:from], open) || !strings.HasPrefix(r.Text[to:], s.close) {
+		return Encoded{}, fmt.Errorf("%w: after these messages the template writes a user turn of another form: no canonical border", ErrState)
+	}
+	return Encoded{c.head(r, from-len(open)), BorderCanonical, form}, nil
+}
+
+// head returns the tokens before the first cut.
+func (c *Compiler) head(r *chat.Rendered, cuts ...int) []int32 {
+	_, enc, _ := c.model.Chat()
+	ids, at := enc.Encode(nil, r, cuts...)
+	return slices.Clip(ids[:at[0]])
+}
+
+// extended renders the prompt with the neutral question at the end of its last content. White space
+// at the end of that content goes where the history does not show it either.
+func (c *Compiler) extended(p chat.Prompt, history *chat.Rendered) (*chat.Rendered, error) {
+	turns := slices.Clone(p.Turns())
+	last := len(turns) - 1
+	m := &turns[last]
+	end := &m.Content
+	if n := len(m.Parts); n > 0 {
+		m.Parts = slices.Clone(m.Parts)
+		end = &m.Parts[n-1].Text
+	}
+	if at, ok := markOf(history, chat.ContentEnd, last); ok && !strings.HasSuffix(history.Text[:at], trailing(*end)) {
+		*end = strings.TrimRightFunc(*end, unicode.IsSpace)
+	}
+	*end += insideLead + neutralQuestion
+	q := chat.Messages(turns...).WithTools(p.Tools()...)
+	for _, a := range p.Args() {
+		q = q.WithArg(a.Name, a.Value)
+	}
+	return c.model.Render(q, c.options.Clock)
+}
+
+// trailing returns the white space at the end of s.
+func trailing(s string) string { return s[len(strings.TrimRightFunc(s, unicode.IsSpace)):] }
