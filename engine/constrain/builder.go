@@ -19,6 +19,7 @@ const unlimited = math.MaxUint32
 // grammar alike, so that what is known of them for a vocabulary serves all grammars.
 type builder struct {
 	limit  int // states
+	fixed  int // states of JSON strings
 	states []state
 	rules  []rule
 	keyed  map[string]int32
@@ -31,7 +32,11 @@ type check struct {
 }
 
 func newBuilder(limit int, text *dfa) *builder {
-	return &builder{limit: limit, states: slices.Clone(text.states), keyed: map[string]int32{}}
+	b := &builder{limit: limit, fixed: len(text.states), states: slices.Clone(text.states), keyed: map[string]int32{}}
+	for i := range b.states { // finish writes to them
+		b.states[i].edges = slices.Clone(b.states[i].edges)
+	}
+	return b
 }
 
 // room is the number of states that are left.
@@ -159,8 +164,9 @@ func stringStates() (*dfa, error) {
 
 const neverHeight = math.MaxInt32
 
-// finish checks the rules together and returns the states without those that lead nowhere.
-func (b *builder) finish(start int32, depth int) error {
+// finish checks the rules together and drops what leads nowhere and what nothing leads to. It
+// returns the start rule's new number.
+func (b *builder) finish(start int32, depth int) (int32, error) {
 	// A rule that nothing defines, like one of strings with more characters at least than at
 	// most, gets a dead state.
 	dead := int32(len(b.states))
@@ -173,14 +179,14 @@ func (b *builder) finish(start int32, depth int) error {
 	b.heights()
 	for _, c := range b.checks {
 		if b.states[b.rules[c.rule].start].height != neverHeight {
-			return c.err
+			return 0, c.err
 		}
 	}
 	switch h := b.states[b.rules[start].start].height; {
 	case h == neverHeight:
-		return ErrEmpty
+		return 0, ErrEmpty
 	case int(h) > depth:
-		return fmt.Errorf("%w: the shortest text nests %d levels, limit %d", ErrLimit, h, depth)
+		return 0, fmt.Errorf("%w: the shortest text nests %d levels, limit %d", ErrLimit, h, depth)
 	}
 	for i := range b.states {
 		s := &b.states[i]
@@ -189,7 +195,61 @@ func (b *builder) finish(start int32, depth int) error {
 			return b.states[c.ret].height == neverHeight || b.states[b.rules[c.rule].start].height == neverHeight
 		})
 	}
-	return b.leftRecursion()
+	if err := b.leftRecursion(); err != nil {
+		return 0, err
+	}
+	return b.compact(start), nil
+}
+
+// compact keeps the states of strings, where they are, and those that the start rule reaches.
+func (b *builder) compact(start int32) int32 {
+	at := make([]int32, len(b.states)) // new place + 1; 0: not met
+	var order []int32
+	meet := func(i int32) {
+		if at[i] == 0 {
+			order = append(order, i)
+			at[i] = int32(len(order))
+		}
+	}
+	for i := range b.fixed {
+		meet(int32(i))
+	}
+	meet(b.rules[start].start)
+	for k := 0; k < len(order); k++ {
+		s := &b.states[order[k]]
+		for _, e := range s.edges {
+			meet(e.to)
+		}
+		for _, c := range s.calls {
+			meet(b.rules[c.rule].start)
+			meet(c.ret)
+		}
+	}
+	states := make([]state, len(order))
+	var rules []rule
+	number := map[int32]int32{}
+	keep := func(r int32) int32 {
+		if _, ok := number[r]; !ok {
+			number[r] = int32(len(rules))
+			kept := b.rules[r]
+			kept.start = at[kept.start] - 1
+			rules = append(rules, kept)
+		}
+		return number[r]
+	}
+	for k, i := range order {
+		s := b.states[i]
+		for j := range s.edges {
+			s.edges[j].to = at[s.edges[j].to] - 1
+		}
+		for j := range s.calls {
+			s.calls[j] = call{rule: keep(s.calls[j].rule), ret: at[s.calls[j].ret] - 1}
+		}
+		states[k] = s
+	}
+	start = keep(start)
+	b.states, b.rules = states, rules
+	return start
 }
 
 // heights finds, for every state, how deep calls must nest at least before its rule is done.

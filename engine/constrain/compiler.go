@@ -12,7 +12,7 @@ import (
 type Options struct {
 	MaxStates int // of a grammar's automata; default 131,072
 	MaxDepth  int // levels of nesting that a text may have; default 256
-	Grammars  int // kept by the compiler, least recently used go first; default 64
+	Grammars  int // kept by the compiler, least recently used go first; default 32
 }
 
 // Compiler compiles constraints for one vocabulary and keeps the grammars. It is safe for
@@ -50,7 +50,7 @@ func NewCompiler(v Vocab, o Options) (*Compiler, error) {
 		name string
 		v    *int
 		or   int
-	}{{"states", &o.MaxStates, 1 << 17}, {"depth", &o.MaxDepth, 256}, {"grammars", &o.Grammars, 64}} {
+	}{{"states", &o.MaxStates, 1 << 17}, {"depth", &o.MaxDepth, 256}, {"grammars", &o.Grammars, 32}} {
 		if *d.v < 0 {
 			return nil, fmt.Errorf("%w: option %s %d, want at least 0", ErrLimit, d.name, *d.v)
 		}
@@ -90,7 +90,7 @@ func (c *Compiler) compile(s Spec) (*Grammar, error) {
 	b := newBuilder(c.o.MaxStates, c.text.states)
 	start, err := s.build(b, 0)
 	if err == nil {
-		err = b.finish(start, c.o.MaxDepth)
+		start, err = b.finish(start, c.o.MaxDepth)
 	}
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 )
 
 // Grammar is a compiled constraint for one vocabulary. It is immutable to its users and safe for
-// concurrent use; what it learns about tokens is cached inside, up to 64 MiB.
+// concurrent use; what it learns about tokens is cached inside, up to 16 MiB.
 type Grammar struct {
 	trie   *trie
 	text   *textOutcomes

@@ -28,7 +28,7 @@ type outcomes struct {
 }
 
 // maxOutcomeBytes bounds the cache of one grammar. Beyond it everything is forgotten.
-const maxOutcomeBytes = 64 << 20
+const maxOutcomeBytes = 16 << 20
 
 // pack makes an outcome of lists.
 func (g *Grammar) pack(tokens []int32, exits []exit) *outcome {

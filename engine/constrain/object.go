@@ -1,8 +1,11 @@
 package constrain
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"regexp"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -22,6 +25,9 @@ type region struct {
 	match map[string]bool
 	value []item
 }
+
+// maxName bounds the length of a property's name in bytes.
+const maxName = 1 << 14
 
 // maxRegions bounds the classes that overlapping patterns of names make.
 const maxRegions = 64
@@ -62,8 +68,16 @@ func (c *schemaCompiler) object(n *nfa, start, accept int32, all []*facts) error
 	if counted && counts*(len(props)+1) > c.b.room() {
 		return fmt.Errorf("%w: %d properties with a count of up to %d, limit %d", ErrLimit, len(props), counts-1, c.b.room())
 	}
-	grid := func() [][]int32 { // a node by properties passed and properties written
-		g := make([][]int32, len(props)+1)
+	// mustBy is the first required property from a place on: none behind it may come before it.
+	mustBy := make([]int, len(props)+1)
+	mustBy[len(props)] = len(props)
+	for i := len(props) - 1; i >= 0; i-- {
+		if mustBy[i] = mustBy[i+1]; props[i].required {
+			mustBy[i] = i
+		}
+	}
+	grid := func(n *nfa, size int) [][]int32 { // nodes by property and by properties written
+		g := make([][]int32, size)
 		for i := range g {
 			for range counts {
 				g[i] = append(g[i], n.node())
@@ -71,11 +85,12 @@ func (c *schemaCompiler) object(n *nfa, start, accept int32, all []*facts) error
 		}
 		return g
 	}
-	mid, later := grid(), grid() // at a property's place; behind a value
+	// place i is before property i; named, behind its name; later, behind the value before place i.
+	place, named, later := grid(n, len(props)+1), grid(n, len(props)), grid(n, len(props)+1)
 	open := c.ws(n, n.after(start, "{"))
 	end := n.node()
 	n.text(c.ws(n, end), accept, "}")
-	n.empty(open, mid[0][0])
+	n.empty(open, place[0][0])
 	if least == 0 && needed == 0 {
 		n.empty(open, end)
 	}
@@ -92,49 +107,113 @@ func (c *schemaCompiler) object(n *nfa, start, accept int32, all []*facts) error
 		}
 		return -1
 	}
-	for i, p := range props {
-		rule := c.rule(p.value)
-		for k := range counts {
-			if to := next(k); to >= 0 {
-				at := n.after(mid[i][k], `"`+jsonText(p.name)+`"`)
-				at = c.gap(n, n.after(c.ws(n, at), ":"))
-				n.call(at, later[i+1][to], rule)
-			}
-			if !p.required {
-				n.empty(mid[i][k], mid[i+1][k])
-				n.empty(later[i][k], later[i+1][k])
-			}
+	for _, p := range props {
+		if len(p.name) > maxName {
+			return fmt.Errorf("%w: a property name of %d bytes, limit %d", ErrLimit, len(p.name), maxName)
 		}
 	}
-	last := len(props)
-	for _, r := range others {
-		rule := c.rule(r.value)
-		for k := range counts {
-			to := next(k)
-			if to < 0 {
-				continue
+	names := newNames(props)
+	other := grid(n, 1)[0] // where properties of other names start
+	for k := range counts {
+		at := map[nameNode]int32{}
+		to := next(k)
+		for i := range place {
+			if to >= 0 {
+				if first := names.first(0, i); first <= mustBy[i] && first < len(props) {
+					n.text(place[i][k], names.spell(n, at, nameNode{0, first}, mustBy[first], func(i int) int32 { return named[i][k] }), `"`)
+				}
+				if mustBy[i] == len(props) {
+					n.empty(place[i][k], other[k])
+				}
 			}
+			n.empty(c.gap(n, n.after(later[i][k], ",")), place[i][k])
+			if mustBy[i] == len(props) && (!counted || k >= least) {
+				n.empty(later[i][k], end)
+			}
+		}
+		if to < 0 {
+			continue
+		}
+		for i, p := range props {
+			n.call(c.gap(n, n.after(c.ws(n, named[i][k]), ":")), later[i+1][to], c.rule(p.value))
+		}
+		for _, r := range others {
 			at := n.node()
 			if r.key == nil {
-				n.call(mid[last][k], at, c.b.freeString(0, -1))
+				n.call(other[k], at, c.b.freeString(0, -1))
 			} else {
-				key, quote := n.after(mid[last][k], `"`), n.node()
+				key, quote := n.after(other[k], `"`), n.node()
 				n.embed(key, quote, r.key)
 				n.text(quote, at, `"`)
 			}
-			at = c.gap(n, n.after(c.ws(n, at), ":"))
-			n.call(at, later[last][to], rule)
-		}
-	}
-	for k := range counts {
-		for i := range later {
-			n.empty(c.gap(n, n.after(later[i][k], ",")), mid[i][k])
-		}
-		if !counted || k >= least {
-			n.empty(later[last][k], end)
+			n.call(c.gap(n, n.after(c.ws(n, at), ":")), later[len(props)][to], c.rule(r.value))
 		}
 	}
 	return nil
+}
+
+// names is the tree of the spellings of property names, with the properties below each node.
+// It is walked from the property that may come first on, so that an object of a thousand
+// optional properties needs no set of a thousand nodes.
+type names struct{ nodes []nameEntry }
+
+type nameEntry struct {
+	bytes []byte // of the children, as they came
+	child []int
+	below []int // properties, ascending
+}
+
+// nameNode is a node of the tree together with the first property below it that may come.
+type nameNode struct{ node, first int }
+
+func newNames(props []property) *names {
+	t := &names{nodes: []nameEntry{{}}}
+	for i, p := range props {
+		at := 0
+		for _, b := range []byte(jsonText(p.name) + `"`) {
+			t.nodes[at].below = append(t.nodes[at].below, i)
+			k := bytes.IndexByte(t.nodes[at].bytes, b)
+			if k < 0 {
+				k = len(t.nodes[at].bytes)
+				t.nodes[at].bytes = append(t.nodes[at].bytes, b)
+				t.nodes[at].child = append(t.nodes[at].child, len(t.nodes))
+				t.nodes = append(t.nodes, nameEntry{})
+			}
+			at = t.nodes[at].child[k]
+		}
+		t.nodes[at].below = append(t.nodes[at].below, i)
+	}
+	return t
+}
+
+// first returns the first property from i on below a node, or a number above all.
+func (t *names) first(node, i int) int {
+	below := t.nodes[node].below
+	k, _ := slices.BinarySearch(below, i)
+	if k == len(below) {
+		return math.MaxInt
+	}
+	return below[k]
+}
+
+// spell adds the names of the properties below a node, from its first to last, that lead to
+// done of each, and returns where they start.
+func (t *names) spell(n *nfa, at map[nameNode]int32, from nameNode, last int, done func(i int) int32) int32 {
+	if node, ok := at[from]; ok {
+		return node
+	}
+	entry := &t.nodes[from.node]
+	if len(entry.child) == 0 { // behind the closing quote, which no name goes on from
+		return done(from.first)
+	}
+	node := n.node()
+	at[from] = node
+	for k, b := range entry.bytes {
+		if first := t.first(entry.child[k], from.first); first <= last {
+			n.arc(node, arc{kind: arcByte, lo: b, hi: b, to: t.spell(n, at, nameNode{entry.child[k], first}, last, done)})
+		}
+	}
+	return node
 }
 
 // properties returns the known properties in order, and the classes of other names.

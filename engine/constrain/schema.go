@@ -189,6 +189,11 @@ func (c *schemaCompiler) build(j job) error {
 		}
 		for i, x := range alternatives {
 			for k, y := range alternatives[:i] {
+				if plain, err := c.disjoint(of(x), of(y), 0); err != nil {
+					return err
+				} else if plain {
+					continue
+				}
 				err := fmt.Errorf("%w: %s: oneOf alternatives %d and %d may both hold", ErrUnsupported, g.n.pointer(), k, i)
 				c.apart = append(c.apart, apart{c.rule(append(of(x, y), rest...)), err})
 			}
@@ -465,20 +470,25 @@ func (c *schemaCompiler) ws(n *nfa, from int32) int32 {
 const maxWhitespace = 32
 
 func (c *schemaCompiler) gap(n *nfa, from int32) int32 {
+	if c.space == WhitespaceNone {
+		return from
+	}
 	to := n.node()
 	n.empty(from, to)
-	switch c.space {
-	case WhitespaceSpaces:
+	if c.space == WhitespaceSpaces {
 		n.text(from, to, " ")
-	case WhitespaceAny:
-		for range maxWhitespace {
-			next := n.node()
-			for _, b := range " \t\n\r" {
-				n.text(from, next, string(b))
-			}
-			n.empty(next, to)
-			from = next
+		return to
+	}
+	rule, err := c.b.shared("space", func() (*dfa, error) {
+		d := &dfa{states: []state{{accept: true}}}
+		for i := range maxWhitespace {
+			d.states[i].edges = []edge{{lo: '\t', hi: '\n', to: int32(i + 1)}, {lo: '\r', hi: '\r', to: int32(i + 1)}, {lo: ' ', hi: ' ', to: int32(i + 1)}}
+			d.states = append(d.states, state{accept: true})
 		}
+		return d, nil
+	})
+	if err == nil { // else the states have run out, which the next definition reports
+		n.call(from, to, rule)
 	}
 	return to
 }
