@@ -20,11 +20,11 @@ func (e *Engine) Decide(ctx context.Context, r decide.Request) (*decide.Result, 
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	state, err := e.compiler.Encode(r.State, r.Border)
+	state, err := e.decisions.Encode(r.State, r.Border)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := e.compiler.Compile(r)
+	plan, err := e.decisions.Compile(r)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (e *Engine) Decide(ctx context.Context, r decide.Request) (*decide.Result, 
 // Compile compiles a request's questions for the engine's model. The plan may then stand in for
 // them in any number of requests.
 func (e *Engine) Compile(_ context.Context, r decide.Request) (*decide.Plan, error) {
-	return e.compiler.Compile(r)
+	return e.decisions.Compile(r)
 }
 
 // prior returns what an empty state gives to the options, where the request asks for it: kept from
@@ -58,10 +58,10 @@ func (e *Engine) prior(ctx context.Context, r *decide.Request, plan *decide.Plan
 	if r.Prior == 0 {
 		return nil, nil
 	}
-	if p, ok := e.compiler.Prior(plan, form); ok {
+	if p, ok := e.decisions.Prior(plan, form); ok {
 		return p, nil
 	}
-	empty, err := e.compiler.Empty(form)
+	empty, err := e.decisions.Empty(form)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (e *Engine) prior(ctx context.Context, r *decide.Request, plan *decide.Plan
 	if err != nil {
 		return nil, err
 	}
-	return e.compiler.KeepPrior(plan, form, d.readings)
+	return e.decisions.KeepPrior(plan, form, d.readings)
 }
 
 // read runs the plan's spans behind a state and waits for their readings.

@@ -24,17 +24,19 @@ import (
 // wait. A call whose context ends returns at once, and its blocks are freed when the step under way
 // ends.
 type Engine struct {
-	model    *model.Model
-	compiler *decide.Compiler
-	runner   backend.Runner
-	caps     backend.Caps
-	info     Info
-	opt      options
-	cache    *kvcache.Cache
-	loop     *loop
-	done     chan struct{} // closed when the loop has ended and everything is released
+	model     *model.Model
+	decisions *decide.Compiler
+	runner    backend.Runner
+	caps      backend.Caps
+	info      Info
+	opt       options
+	cache     *kvcache.Cache
+	loop      *loop
+	done      chan struct{} // closed when the loop has ended and everything is released
 
 	err error // of releasing, valid after done
+
+	grammar grammar
 }
 
 // Open loads a model, reserves its KV memory and starts the engine. The caller closes it.
@@ -77,7 +79,7 @@ func open(ctx context.Context, m *model.Model, o options) (*Engine, error) {
 	o.queue.fill(o.context)
 	o.slow.fill()
 
-	e := &Engine{model: m, compiler: decide.NewCompiler(m, decide.Options{Clock: o.clock}), opt: o, done: make(chan struct{})}
+	e := &Engine{model: m, decisions: decide.NewCompiler(m, decide.Options{Clock: o.clock}), opt: o, done: make(chan struct{})}
 	var name backend.Selection[string]
 	if e.runner, name, err = openBackend(ctx, m, o, mem); err != nil {
 		return nil, err
