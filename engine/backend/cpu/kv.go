@@ -91,24 +91,35 @@ func (l *layerCache) valueAt(slot, d int) int {
 	return slot*l.padded + d
 }
 
-// put stores a value in the tile's format.
-func (l *layerCache) put(tile []byte, at int, v float32) {
-	switch l.storage {
-	case quant.BF16:
-		binary.LittleEndian.PutUint16(tile[2*at:], quant.Float32ToBF16(v))
-	case quant.F16:
-		binary.LittleEndian.PutUint16(tile[2*at:], quant.Float32ToF16(v))
-	default:
-		binary.LittleEndian.PutUint32(tile[4*at:], math.Float32bits(v))
-	}
-}
-
-// store writes one position's key and value of a head.
+// store writes one position's key and value of a head. It writes no byte of another position, which
+// another worker may be writing.
 func (l *layerCache) store(block kvcache.BlockID, head, slot int, key, value []float32) {
 	k, v := l.keys(block, head), l.values(block, head)
-	for d := range l.dim {
-		l.put(k, l.keyAt(slot, d), key[d])
-		l.put(v, l.valueAt(slot, d), value[d])
+	switch l.storage {
+	case quant.BF16:
+		k, v = k[4*slot:], v[slot&^1*2*l.padded+slot&1*2:]
+		for d, x := range key {
+			binary.LittleEndian.PutUint16(k[d&^1*2*blockSize+d&1*2:], quant.Float32ToBF16(x))
+		}
+		for d, x := range value {
+			binary.LittleEndian.PutUint16(v[4*d:], quant.Float32ToBF16(x))
+		}
+	case quant.F16:
+		k, v = k[2*slot:], v[2*slot*l.padded:]
+		for d, x := range key {
+			binary.LittleEndian.PutUint16(k[2*blockSize*d:], quant.Float32ToF16(x))
+		}
+		for d, x := range value {
+			binary.LittleEndian.PutUint16(v[2*d:], quant.Float32ToF16(x))
+		}
+	default:
+		k, v = k[4*slot:], v[4*slot*l.padded:]
+		for d, x := range key {
+			binary.LittleEndian.PutUint32(k[4*blockSize*d:], math.Float32bits(x))
+		}
+		for d, x := range value {
+			binary.LittleEndian.PutUint32(v[4*d:], math.Float32bits(x))
+		}
 	}
 }
 

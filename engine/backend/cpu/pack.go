@@ -56,11 +56,11 @@ func packQ8_0(dst []byte, t quant.Tensor, panel int) {
 	panelOf(t, panel, func(lane int, row []byte) {
 		for b := range t.Cols / 32 {
 			scale, at := paired(b, 512)
-			copy(dst[scale+2*lane:][:2], row[34*b:])
-			src := row[34*b+2:][:32]
+			src, out := (*[34]byte)(row[34*b:]), (*[512 - 60]byte)(dst[at+4*lane:])
+			*(*[2]byte)(dst[scale+2*lane:]) = [2]byte(src[:2])
 			for q := range 8 {
-				word := binary.LittleEndian.Uint32(src[4*q:]) ^ 0x80808080
-				binary.LittleEndian.PutUint32(dst[at+64*q+4*lane:], word)
+				word := binary.LittleEndian.Uint32(src[2+4*q:]) ^ 0x80808080
+				binary.LittleEndian.PutUint32(out[64*q:], word)
 			}
 		}
 	})
@@ -72,9 +72,10 @@ func packQ4_0(dst []byte, t quant.Tensor, panel int) {
 	panelOf(t, panel, func(lane int, row []byte) {
 		for b := range t.Cols / 32 {
 			scale, at := paired(b, 256)
-			copy(dst[scale+2*lane:][:2], row[18*b:])
+			src, out := (*[18]byte)(row[18*b:]), (*[256 - 60]byte)(dst[at+4*lane:])
+			*(*[2]byte)(dst[scale+2*lane:]) = [2]byte(src[:2])
 			for q := range 4 {
-				copy(dst[at+64*q+4*lane:][:4], row[18*b+2+4*q:])
+				*(*[4]byte)(out[64*q:]) = [4]byte(src[2+4*q:])
 			}
 		}
 	})
