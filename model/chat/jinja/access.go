@@ -124,7 +124,7 @@ func attribute(v Value, name string) Value {
 		}
 	case *List:
 		if m := listMethod(name); m != nil {
-			return bind(func(x *exec, a *args) (Value, error) { return m(v.Items, a) })
+			return bind(func(x *exec, a *args) (Value, error) { return m(x, v.Items, a) })
 		}
 		if slices.Contains([]string{"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"}, name) {
 			return unsafeAttr(v, name)
@@ -132,7 +132,7 @@ func attribute(v Value, name string) Value {
 	case *Tuple:
 		if name != "copy" {
 			if m := listMethod(name); m != nil {
-				return bind(func(x *exec, a *args) (Value, error) { return m(v.Items, a) })
+				return bind(func(x *exec, a *args) (Value, error) { return m(x, v.Items, a) })
 			}
 		}
 	case float64:
@@ -186,19 +186,19 @@ func mapMethod(name string) func(m *Map, a *args) (Value, error) {
 	return nil
 }
 
-func listMethod(name string) func(items []Value, a *args) (Value, error) {
+func listMethod(name string) func(x *exec, items []Value, a *args) (Value, error) {
 	switch name {
 	case "copy":
-		return func(items []Value, a *args) (Value, error) { return &List{slices.Clone(items)}, a.none(name) }
+		return func(_ *exec, items []Value, a *args) (Value, error) { return &List{slices.Clone(items)}, a.none(name) }
 	case "count", "index":
-		return func(items []Value, a *args) (Value, error) {
+		return func(x *exec, items []Value, a *args) (Value, error) {
 			v, err := a.bind(name, 1, "value")
 			if err != nil {
 				return nil, err
 			}
 			var n int64
 			for i, it := range items {
-				eq, err := equal(it, v[0])
+				eq, err := x.cmp.equal(it, v[0], 0)
 				if err != nil {
 					return nil, err
 				}
@@ -257,10 +257,10 @@ func (l *loopVar) attr(name string) (Value, bool) {
 			return a.pos[l.i%len(a.pos)], nil
 		}}, true
 	case "changed":
-		return &function{name, func(_ *exec, a *args) (Value, error) {
+		return &function{name, func(x *exec, a *args) (Value, error) {
 			now := &Tuple{Items: a.pos}
 			if l.seen {
-				if same, err := equal(l.last, now); same || err != nil {
+				if same, err := x.cmp.equal(l.last, now, 0); same || err != nil {
 					return false, err
 				}
 			}
@@ -302,6 +302,12 @@ func (x *exec) slice(v, lo, hi, step Value) (Value, error) {
 			return t.Slice(i, i+byteAt(t.s[i:], last-first)), nil
 		}
 		return x.pick(t, first, by, count)
+	}
+	if r, ok := v.(*rangeValue); ok {
+		if by > 0 {
+			last = min(last, n)
+		}
+		return &rangeValue{r.start + int64(first)*r.step, r.start + int64(last)*r.step, r.step * int64(by)}, nil
 	}
 	if err := x.chargeItems(count); err != nil {
 		return nil, err
@@ -384,6 +390,8 @@ func sliceBounds(n int, lo, hi Value, by int) (first, last, count int, err error
 	} else if by < 0 && first > last {
 		count = (first - last - by - 1) / -by
 	}
-	last = max(first, last)
+	if by > 0 {
+		last = max(first, last)
+	}
 	return
 }

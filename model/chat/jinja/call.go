@@ -123,6 +123,9 @@ func (l *callList) eval(x *exec, s *scope) (*args, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := x.chargeItems(len(items)); err != nil {
+			return nil, err
+		}
 		a.pos = append(a.pos, items...)
 	}
 	if l.starKw != nil {

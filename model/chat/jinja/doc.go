@@ -18,5 +18,6 @@
 //
 // Known to differ from Python: letters whose upper case is several letters (other than ß), isprintable
 // where Unicode versions differ, pprint never breaks lines, printed iterators and functions show no
-// address, and errors come in the order in which Go meets them.
+// address, complex numbers fail, and a variable of the data that the outermost scope assigns only later
+// is still visible in loops and macros before.
 package jinja

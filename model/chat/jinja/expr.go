@@ -234,6 +234,9 @@ func (e *attrExpr) eval(x *exec, s *scope) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := x.work(v); err != nil { // for the method that is called next
+		return nil, place(err, x.t.src, e.pos)
+	}
 	v, err = getAttr(v, e.name)
 	return v, place(err, x.t.src, e.pos)
 }
@@ -246,6 +249,11 @@ func (e *indexExpr) eval(x *exec, s *scope) (Value, error) {
 	i, err := e.index.eval(x, s)
 	if err != nil {
 		return nil, err
+	}
+	if t, ok := v.(Text); ok {
+		if err := x.work(t); err != nil {
+			return nil, place(err, x.t.src, e.pos)
+		}
 	}
 	v, err = getItem(v, i)
 	return v, place(err, x.t.src, e.pos)
@@ -264,6 +272,9 @@ func (e *sliceExpr) eval(x *exec, s *scope) (Value, error) {
 		if parts[i], err = p.eval(x, s); err != nil {
 			return nil, err
 		}
+	}
+	if err := x.work(v); err != nil {
+		return nil, place(err, x.t.src, e.pos)
 	}
 	v, err = x.slice(v, parts[0], parts[1], parts[2])
 	return v, place(err, x.t.src, e.pos)
@@ -301,6 +312,9 @@ func (x *exec) filter(f *filterCall, v Value, s *scope) (Value, error) {
 		err = x.step()
 	}
 	if err == nil {
+		err = x.work(v)
+	}
+	if err == nil {
 		if f.fn == nil {
 			err = failf("No filter named '%s' found.", f.name)
 		} else {
@@ -331,6 +345,9 @@ func (e *testExpr) eval(x *exec, s *scope) (Value, error) {
 	}
 	if e.fn == nil {
 		return nil, place(failf("No test named '%s' found.", e.name), x.t.src, e.pos)
+	}
+	if err := x.work(v); err != nil {
+		return nil, place(err, x.t.src, e.pos)
 	}
 	ok, err := e.fn(x, v, a)
 	return ok, place(err, x.t.src, e.pos)

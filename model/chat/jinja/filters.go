@@ -76,9 +76,26 @@ func filterNamed(name string) filterFunc {
 			return x.printf(t, &Tuple{Items: a.pos})
 		})
 	case "indent":
-		return textual(indent)
+		return onlyText(indent)
 	case "truncate":
-		return textual(truncate)
+		return func(x *exec, v Value, a *args) (Value, error) {
+			t, ok := v.(Text)
+			if !ok { // what is short enough stays what it is
+				n, err := length(v)
+				if err != nil {
+					return nil, err
+				}
+				short, err := truncate(x, lit(strings.Repeat("x", n)), a)
+				if err != nil {
+					return nil, err
+				}
+				if short.(Text).Len() != n {
+					return nil, failf("truncate: a str is required, not %s", typeName(v))
+				}
+				return v, nil
+			}
+			return truncate(x, t, a)
+		}
 	case "wordcount":
 		return textual(func(_ *exec, t Text, a *args) (Value, error) {
 			n := len(strings.FieldsFunc(t.s, func(r rune) bool {
@@ -119,7 +136,7 @@ func filterNamed(name string) filterFunc {
 		return toJSON
 	case "pprint":
 		return func(x *exec, v Value, a *args) (Value, error) {
-			s, err := sortedMaps(v, 0)
+			s, err := x.sortedMaps(v, 0)
 			if err != nil {
 				return nil, err
 			}
@@ -143,6 +160,19 @@ func textual(f textFunc) filterFunc {
 			return nil, err
 		}
 		return f(x, t, a)
+	}
+}
+
+// onlyText makes a filter of a function on strings that refuses other values.
+func onlyText(f textFunc) filterFunc {
+	return func(x *exec, v Value, a *args) (Value, error) {
+		switch v := v.(type) {
+		case Text:
+			return f(x, v, a)
+		case *undefined:
+			return nil, v.fail()
+		}
+		return nil, failf("a str is required, not %s", typeName(v))
 	}
 }
 
@@ -281,28 +311,31 @@ func toJSON(x *exec, v Value, a *args) (Value, error) {
 }
 
 // sortedMaps is a copy of v whose mappings are in order of their keys.
-func sortedMaps(v Value, depth int) (Value, error) {
+func (x *exec) sortedMaps(v Value, depth int) (Value, error) {
 	if depth > maxNesting {
 		return nil, limitErr("nesting of a value for pprint", depth, maxNesting)
+	}
+	if err := x.step(); err != nil {
+		return nil, err
 	}
 	switch v := v.(type) {
 	case *List:
 		out := &List{Items: make([]Value, len(v.Items))}
 		for i, it := range v.Items {
 			var err error
-			if out.Items[i], err = sortedMaps(it, depth+1); err != nil {
+			if out.Items[i], err = x.sortedMaps(it, depth+1); err != nil {
 				return nil, err
 			}
 		}
 		return out, nil
 	case *Map:
-		entries, err := sortEntries(v.entries)
+		entries, err := sortEntries(&x.cmp, v.entries)
 		if err != nil {
 			return nil, err
 		}
 		out := &Map{}
 		for _, e := range entries {
-			s, err := sortedMaps(e.val, depth+1)
+			s, err := x.sortedMaps(e.val, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -334,6 +367,9 @@ func numberFilter(name string) filterFunc {
 			if err != nil {
 				return nil, err
 			}
+			if u, ok := v.(*undefined); ok {
+				return nil, u.fail()
+			}
 			if n, ok := numeric(v); ok {
 				return toFloat(n), nil
 			}
@@ -356,6 +392,9 @@ func numberFilter(name string) filterFunc {
 		base, err := intArg(name, "base", b[1], 10)
 		if err != nil {
 			return nil, err
+		}
+		if u, ok := v.(*undefined); ok {
+			return nil, u.fail()
 		}
 		if n, ok := toInt(v, base); ok {
 			return n, nil

@@ -216,7 +216,7 @@ func (x *exec) keysOf(items []Value, path, caseSensitive, def Value) ([]keyed, e
 	return out, x.chargeItems(2 * len(out))
 }
 
-func sortKeyed(ks []keyed, reverse bool) error {
+func sortKeyed(cmp *comparison, ks []keyed, reverse bool) error {
 	var failed error
 	slices.SortStableFunc(ks, func(a, b keyed) int {
 		if failed != nil {
@@ -228,7 +228,7 @@ func sortKeyed(ks []keyed, reverse bool) error {
 				return 0
 			}
 		}
-		c, err := compare(a.key, b.key)
+		c, err := cmp.order(a.key, b.key, 0)
 		if err != nil {
 			failed = err
 		}
@@ -261,16 +261,16 @@ func sortFilter(x *exec, v Value, a *args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = sortKeyed(ks, given(b[0]) && truth(b[0]))
+	err = sortKeyed(&x.cmp, ks, given(b[0]) && truth(b[0]))
 	return &List{itemsOf(ks)}, err
 }
 
-func sortEntries(entries []entry) ([]entry, error) {
+func sortEntries(cmp *comparison, entries []entry) ([]entry, error) {
 	ks := make([]keyed, len(entries))
 	for i, e := range entries {
 		ks[i] = keyed{e.key, e}
 	}
-	err := sortKeyed(ks, false)
+	err := sortKeyed(cmp, ks, false)
 	out := make([]entry, len(ks))
 	for i, k := range ks {
 		out[i] = k.item.(entry)
@@ -305,7 +305,7 @@ func dictSort(x *exec, v Value, a *args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = sortKeyed(ks, given(b[2]) && truth(b[2]))
+	err = sortKeyed(&x.cmp, ks, given(b[2]) && truth(b[2]))
 	return &List{itemsOf(ks)}, err
 }
 
@@ -354,7 +354,7 @@ func extreme(x *exec, name string, v Value, a *args) (Value, error) {
 	}
 	best := ks[0]
 	for _, k := range ks[1:] {
-		c, err := compare(k.key, best.key)
+		c, err := x.cmp.order(k.key, best.key, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -392,6 +392,9 @@ func mapFilter(x *exec, v Value, a *args) (Value, error) {
 		if err != nil {
 			return nil, err
 		}
+		if !truth(v) {
+			return &seq{}, nil
+		}
 		items, err := x.project(v, b[0], b[1])
 		return &seq{items: items}, err
 	}
@@ -402,6 +405,9 @@ func mapFilter(x *exec, v Value, a *args) (Value, error) {
 	f := filterNamed(name.s)
 	if f == nil {
 		return nil, failf("No filter named '%s'.", name.s)
+	}
+	if !truth(v) { // None and 0 are as good as empty here
+		return &seq{}, nil
 	}
 	items, err := x.iterate(v)
 	if err != nil {
@@ -435,6 +441,9 @@ func selectFilter(x *exec, name string, v Value, a *args) (Value, error) {
 			return nil, failf("No test named '%s'.", n.s)
 		}
 		rest = rest[1:]
+	}
+	if !truth(v) {
+		return &seq{}, nil
 	}
 	items, err := x.iterate(v)
 	if err != nil {
@@ -473,14 +482,14 @@ func groupBy(x *exec, v Value, a *args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sortKeyed(ks, false); err != nil {
+	if err := sortKeyed(&x.cmp, ks, false); err != nil {
 		return nil, err
 	}
 	out := &List{Items: []Value{}}
 	for i := 0; i < len(ks); {
 		j := i + 1
 		for ; j < len(ks); j++ {
-			same, err := equal(ks[i].key, ks[j].key)
+			same, err := x.cmp.equal(ks[i].key, ks[j].key, 0)
 			if err != nil {
 				return nil, err
 			}

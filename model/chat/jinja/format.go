@@ -25,8 +25,7 @@ type spec struct {
 // printf is Python's "text" % value.
 func (x *exec) printf(t Text, v Value) (Value, error) {
 	values := []Value{v}
-	tup, isTuple := v.(*Tuple)
-	if isTuple {
+	if tup, ok := v.(*Tuple); ok {
 		values = tup.Items
 	}
 	m, isMap := v.(*Map)
@@ -144,8 +143,10 @@ func (x *exec) printf(t Text, v Value) (Value, error) {
 		}
 		b.add(out)
 	}
-	if next < len(values) && !isMap && !named {
-		if isTuple || next == 0 {
+	if next < len(values) && !named {
+		switch v.(type) {
+		case *Map, *List, *undefined: // what has items may leave them unused
+		default:
 			return nil, failf("not all arguments converted during string formatting")
 		}
 	}
@@ -418,9 +419,6 @@ func (x *exec) formatField(field string, a *args, auto *int) (Text, error) {
 		}
 		if err != nil {
 			return Text{}, err
-		}
-		if u, ok := v.(*undefined); ok {
-			return Text{}, u.fail()
 		}
 	}
 	switch conv {

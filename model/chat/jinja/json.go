@@ -116,6 +116,9 @@ func number(s string) (Value, error) {
 	return b, nil
 }
 
+// maxSorted bounds the comparisons of one mapping's keys.
+const maxSorted = 1 << 22
+
 // dumper writes JSON as Python's json.dumps does.
 type dumper struct {
 	b        builder
@@ -240,7 +243,7 @@ func (d *dumper) mapping(m *Map, depth int) error {
 	entries := m.entries
 	if d.sortKeys {
 		var err error
-		if entries, err = sortEntries(entries); err != nil {
+		if entries, err = sortEntries(&comparison{limit: maxSorted}, entries); err != nil {
 			return err
 		}
 	}

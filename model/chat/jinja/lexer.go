@@ -332,6 +332,7 @@ func (l *lexer) number() {
 	const decimal = "0123456789"
 	n := digitRun(s, decimal)
 	k := tokInt
+	zeros := digitRun(s, "0")
 	afterDot := l.pos > 0 && l.src[l.pos-1] == '.' // in a.0.1 the numbers are indexes
 	if !afterDot {
 		if n < len(s) && s[n] == '.' {
@@ -348,6 +349,9 @@ func (l *lexer) number() {
 				n, k = e+m, tokFloat
 			}
 		}
+	}
+	if k == tokInt && zeros > 0 {
+		n = zeros // 01 is two numbers, and so an error
 	}
 	l.emit(k, l.pos, strings.ReplaceAll(s[:n], "_", ""))
 	l.pos += n

@@ -144,6 +144,9 @@ func changeCase(name string, t Text) Text {
 				if unicode.IsUpper(r) {
 					return unicode.ToLower(r)
 				}
+				if unicode.IsTitle(r) {
+					return r
+				}
 				return unicode.ToUpper(r)
 			}, s)
 		})
@@ -270,23 +273,24 @@ func splitOn(t Text, sep string, limit int, right bool) []Value {
 	return append(out, t.Slice(start, t.Len()))
 }
 
+// splitSpace splits at runs of blanks. What is left when the limit is reached keeps its blanks at the far end.
 func splitSpace(t Text, limit int, right bool) []Value {
 	out := []Value{}
-	t = t.trim(pySpace, true, true)
-	for ; t.s != "" && limit > 0; limit-- {
+	for t = t.trim(pySpace, !right, right); t.s != "" && limit > 0; limit-- {
 		if right {
 			i := strings.LastIndexFunc(t.s, pySpace)
-			if i < 0 {
-				break
+			start := 0
+			if i >= 0 {
+				_, n := utf8.DecodeRuneInString(t.s[i:])
+				start = i + n
 			}
-			_, n := utf8.DecodeRuneInString(t.s[i:])
-			out = append(out, t.Slice(i+n, t.Len()))
-			t = t.Slice(0, i).trim(pySpace, false, true)
+			out = append(out, t.Slice(start, t.Len()))
+			t = t.Slice(0, max(i, 0)).trim(pySpace, false, true)
 			continue
 		}
 		i := strings.IndexFunc(t.s, pySpace)
 		if i < 0 {
-			break
+			i = t.Len()
 		}
 		out = append(out, t.Slice(0, i))
 		t = t.Slice(i, t.Len()).trim(pySpace, true, false)

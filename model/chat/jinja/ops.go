@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"math/big"
 	"strings"
@@ -337,7 +338,11 @@ func floats(op string, a, b float64) (Value, error) {
 		if a == 0 && b < 0 {
 			return nil, failf("0.0 cannot be raised to a negative power")
 		}
-		return math.Pow(a, b), nil
+		p := math.Pow(a, b)
+		if math.IsNaN(p) && a < 0 {
+			return nil, failf("complex numbers are left out: (%s) ** %s", floatString(a), floatString(b))
+		}
+		return p, nil
 	}
 	if b == 0 {
 		return nil, failf("%s", map[string]string{"/": "division by zero", "//": "float floor division by zero", "%": "float modulo"}[op])
@@ -356,11 +361,14 @@ func floats(op string, a, b float64) (Value, error) {
 }
 
 func (x *exec) compareOp(op string, l, r Value) (bool, error) {
+	if err := x.work(r); err != nil {
+		return false, err
+	}
 	switch op {
 	case "==":
-		return equal(l, r)
+		return x.cmp.equal(l, r, 0)
 	case "!=":
-		eq, err := equal(l, r)
+		eq, err := x.cmp.equal(l, r, 0)
 		return !eq, err
 	case "in":
 		return x.contains(r, l)
@@ -379,7 +387,10 @@ func (x *exec) compareOp(op string, l, r Value) (bool, error) {
 			return false, nil
 		}
 	}
-	c, err := compare(l, r)
+	c, err := x.cmp.order(l, r, 0)
+	if errors.Is(err, ErrLimit) {
+		return false, err
+	}
 	if err != nil {
 		return false, failf("'%s' not supported between instances of '%s' and '%s'", op, typeName(l), typeName(r))
 	}
@@ -423,31 +434,29 @@ func (x *exec) contains(in, v Value) (bool, error) {
 		return false, err
 	}
 	for _, it := range items {
-		if eq, err := equal(it, v); eq || err != nil {
+		if eq, err := x.cmp.equal(it, v, 0); eq || err != nil {
 			return eq, err
 		}
 	}
 	return false, nil
 }
 
-// comparison counts the values it looks at: shared parts make small values look large.
-type comparison struct{ left int }
+// comparison compares values and counts those it looks at: shared parts make small values look large.
+type comparison struct{ seen, limit int }
 
-const maxCompared = 1 << 20
-
-func (c *comparison) visit() error {
-	if c.left--; c.left < 0 {
-		return limitErr("values compared", maxCompared+1, maxCompared)
+func (c *comparison) visit(v Value) error {
+	c.seen++
+	if t, ok := v.(Text); ok {
+		c.seen += len(t.s) >> 10
+	}
+	if c.seen > c.limit {
+		return limitErr("values compared", c.seen, c.limit)
 	}
 	return nil
 }
 
-func equal(a, b Value) (bool, error) { return (&comparison{maxCompared}).equal(a, b, 0) }
-
-func compare(a, b Value) (int, error) { return (&comparison{maxCompared}).order(a, b, 0) }
-
 func (c *comparison) equal(a, b Value, depth int) (bool, error) {
-	if err := c.visit(); err != nil {
+	if err := c.visit(a); err != nil {
 		return false, err
 	}
 	if depth > maxNesting {
@@ -538,7 +547,7 @@ func compareNumbers(a, b Value) int {
 
 // order is Python's < as a three-way comparison; values of other kinds have none.
 func (c *comparison) order(a, b Value, depth int) (int, error) {
-	if err := c.visit(); err != nil {
+	if err := c.visit(a); err != nil {
 		return 0, err
 	}
 	if depth > maxNesting {

@@ -9,15 +9,16 @@ const (
 )
 
 type parser struct {
-	src    string
-	toks   []token
-	i      int
-	depth  int
-	names  map[string]int32 // every variable name gets a number
-	list   []string
-	macros []*macroDef // the macros around the place, innermost last
-	loops  int         // loops around the place, within the innermost macro
-	soft   int         // over 0 where an unknown filter is an error only when reached
+	src     string
+	toks    []token
+	i       int
+	depth   int
+	names   map[string]int32 // every variable name gets a number
+	list    []string
+	macros  []*macroDef // the macros around the place, innermost last
+	loops   int         // loops around the place, within the innermost macro
+	soft    int         // over 0 where an unknown filter is an error only when reached
+	unknown error       // the first unknown filter or test of the statement that is surely reached
 }
 
 func (p *parser) id(name string) int32 {
@@ -112,7 +113,7 @@ func (p *parser) body(ends ...string) ([]stmt, string, error) {
 			if err := p.end(tokVarEnd); err != nil {
 				return nil, "", err
 			}
-			out = append(out, &printStmt{e})
+			out = append(out, &printStmt{e, t.pos})
 		case tokBlockBegin:
 			name, err := p.expectName()
 			if err != nil {
@@ -132,7 +133,14 @@ func (p *parser) body(ends ...string) ([]stmt, string, error) {
 	}
 }
 
+// end expects the end of a tag. A tag that names an unknown filter or test fails here.
 func (p *parser) end(k kind) error {
+	if err := p.unknown; err != nil {
+		p.unknown = nil
+		if p.soft == 0 {
+			return err
+		}
+	}
 	if t := p.next(); t.kind != k {
 		what := "end of statement block"
 		if k == tokVarEnd {
@@ -186,7 +194,7 @@ func (p *parser) statement(name token) (stmt, error) {
 			if err != nil {
 				return nil, err
 			}
-			out.body = append(out.body, &printStmt{e})
+			out.body = append(out.body, &printStmt{e, name.pos})
 		}
 		return &out, p.end(tokBlockEnd)
 	case "break", "continue":

@@ -14,17 +14,17 @@ func (p *parser) expression(cond bool) (expr, error) {
 	if !cond {
 		return p.or()
 	}
+	unknown := p.unknown
 	e, err := p.or()
 	for n := 0; err == nil && p.skipName("if"); n++ {
 		if n == maxParse {
 			return nil, p.fail(p.cur(), "nested deeper than %d", maxParse)
 		}
-		p.soft++
 		c := &condExpr{then: e}
 		if c.cond, err = p.or(); err == nil && p.skipName("else") {
 			c.other, err = p.expression(true)
 		}
-		p.soft--
+		p.unknown = unknown // a part of a choice may never be reached
 		e = c
 	}
 	return e, err
@@ -484,8 +484,8 @@ func (p *parser) filter() (filterCall, error) {
 		return filterCall{}, err
 	}
 	f := filterCall{name: n.text, fn: filterNamed(n.text), pos: n.pos, args: &callList{}}
-	if f.fn == nil && p.soft == 0 {
-		return f, p.fail(n, "No filter named '%s'.", n.text)
+	if f.fn == nil && p.unknown == nil {
+		p.unknown = p.fail(n, "No filter named '%s'.", n.text)
 	}
 	if p.isOp("(") {
 		f.args, err = p.callArgs()
@@ -526,8 +526,8 @@ func (p *parser) test(e expr) (expr, error) {
 		return nil, err
 	}
 	out := &testExpr{of: e, name: n.text, fn: testNamed(n.text), args: &callList{}, pos: n.pos}
-	if out.fn == nil && p.soft == 0 {
-		return nil, p.fail(n, "No test named '%s'.", n.text)
+	if out.fn == nil && p.unknown == nil {
+		p.unknown = p.fail(n, "No test named '%s'.", n.text)
 	}
 	t := p.cur()
 	switch {

@@ -28,7 +28,7 @@ func repr(v Value) (Text, error) {
 }
 
 // maxPrinted bounds what one value prints as: shared parts make small values print long.
-const maxPrinted = 64 << 20
+const maxPrinted = 16 << 20
 
 func reprTo(b *builder, v Value, depth int) error {
 	if depth > maxNesting {

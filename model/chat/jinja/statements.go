@@ -14,7 +14,10 @@ type stmt interface {
 
 type (
 	dataStmt  struct{ text Text }
-	printStmt struct{ e expr }
+	printStmt struct {
+		e   expr
+		pos int32
+	}
 	groupStmt struct{ body []stmt }
 	ctlStmt   struct{ c ctl }
 	ifStmt    struct {
@@ -91,10 +94,10 @@ func (p *printStmt) exec(x *exec, s *scope) (ctl, error) {
 		return ctlNone, err
 	}
 	t, err := x.str(v)
-	if err != nil {
-		return ctlNone, err
+	if err == nil {
+		err = x.write(t)
 	}
-	return ctlNone, x.write(t)
+	return ctlNone, place(err, x.t.src, p.pos)
 }
 
 func (g *groupStmt) exec(x *exec, s *scope) (ctl, error) { return x.run(g.body, s) }

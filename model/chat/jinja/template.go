@@ -39,7 +39,7 @@ func (t *Template) Uses(name string) bool {
 
 // Limits bound one render. A zero field takes its default; there is no way to lift a bound.
 type Limits struct {
-	Steps  int // loop turns, calls and filter applications; default 5,000,000
+	Steps  int // loop turns, calls, filter applications, and each KiB an operation looks through; default 5,000,000
 	Depth  int // macros and recursive loops under way; default 200, at most 1,000
 	Output int // bytes of the output, and of any string made on the way; default 64 MiB
 	Memory int // bytes of all strings and 16 bytes an item of all sequences made; default 1 GiB
@@ -79,6 +79,7 @@ type Output struct {
 // *Error; nothing of the output is returned with it.
 func (t *Template) Execute(vars *Map, o Options) (Output, error) {
 	x := &exec{t: t, now: o.Now, limits: o.Limits.withDefaults()}
+	x.cmp.limit = 10 * x.limits.Steps
 	x.root.flat = make([]Value, len(t.names))
 	for i, n := range t.names {
 		if v, ok := vars.Get(n); ok {
@@ -106,10 +107,27 @@ type exec struct {
 	steps  int
 	depth  int
 	made   int
+	cmp    comparison
 }
 
 func (x *exec) step() error {
 	if x.steps++; x.steps > x.limits.Steps {
+		return limitErr("steps of a render", x.steps, x.limits.Steps)
+	}
+	return nil
+}
+
+// work counts the steps of an operation that may look at all of v.
+func (x *exec) work(v Value) error {
+	switch v := v.(type) {
+	case Text:
+		x.steps += len(v.s) >> 10
+	case *List:
+		x.steps += len(v.Items) >> 6
+	case *Tuple:
+		x.steps += len(v.Items) >> 6
+	}
+	if x.steps > x.limits.Steps {
 		return limitErr("steps of a render", x.steps, x.limits.Steps)
 	}
 	return nil

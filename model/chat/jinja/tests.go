@@ -95,19 +95,22 @@ func testNamed(name string) testFunc {
 			return x.compareOp(op, v, b[0])
 		}
 	case "sameas":
-		return func(_ *exec, v Value, a *args) (bool, error) {
+		return func(x *exec, v Value, a *args) (bool, error) {
 			b, err := a.bind(name, 1, "other")
 			if err != nil || typeName(v) != typeName(b[0]) {
 				return false, err
 			}
 			switch v.(type) {
 			case Text, int64, float64, bool, nil:
-				return equal(v, b[0])
+				return x.cmp.equal(v, b[0], 0)
 			}
 			return identical(v, b[0]), nil
 		}
 	case "filter", "test":
 		return func(_ *exec, v Value, a *args) (bool, error) {
+			if _, ok := hashKey(v); !ok {
+				return false, failf("unhashable type: '%s'", typeName(v))
+			}
 			t, _ := v.(Text)
 			if name == "filter" {
 				return filterNamed(t.s) != nil, a.none(name)
@@ -138,7 +141,11 @@ func divisible(name string, v Value, a *args) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return truth(r) == (name == "odd"), nil
+	rest := Value(int64(0))
+	if name == "odd" {
+		rest = int64(1)
+	}
+	return (&comparison{limit: 2}).equal(r, rest, 0)
 }
 
 // globalNamed returns a function that templates may call without having been given it, or nil.
