@@ -151,11 +151,10 @@ func TestInvariant04TooLargeFailsAtOnce(t *testing.T) {
 		_, err = e.Decide(t.Context(), ask(decide.Tokens(sequence(4, 97)...)))
 		check(err, kvcache.ErrTooLarge, 7, 6)
 
-		wide := decide.Request{State: decide.Text("x")}
-		for i := range 20 {
-			wide.Questions = append(wide.Questions, decide.Boolean(fmt.Sprint(i), fmt.Sprint(i, " is it so?")))
-		}
-		_, err = e.Decide(t.Context(), wide)
+		long := decide.Request{State: decide.Text("x"), Questions: []decide.Question{
+			decide.Boolean("b", strings.Repeat("is it so? ", 80)), // many short ones would take turns
+		}}
+		_, err = e.Decide(t.Context(), long)
 		var room *kvcache.CapacityError
 		if !errors.As(err, &room) || !errors.Is(err, kvcache.ErrScratch) || room.Have != 20 {
 			t.Errorf("error %v, want one about the 20 scratch blocks", err)
