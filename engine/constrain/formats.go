@@ -13,21 +13,35 @@ const (
 	label = `[a-zA-Z0-9]{1,15}(?:-[a-zA-Z0-9]{1,15}){0,2}` // no two hyphens: those have meanings
 )
 
-var formats = map[string]string{
-	"date":      date,
-	"time":      clock,
-	"date-time": date + `T` + clock,
-	"duration":  `P(?:[0-9]{1,9}W|(?:[0-9]{1,9}D|[0-9]{1,9}M(?:[0-9]{1,9}D)?|[0-9]{1,9}Y(?:[0-9]{1,9}M(?:[0-9]{1,9}D)?)?)(?:T` + period + `)?|T` + period + `)`,
-	"uuid":      `[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`,
-	"ipv4":      ipv4,
-	"ipv6": `(?:` + h16 + `:){7}` + h16 + `|::(?:` + h16 + `(?::` + h16 + `){0,6})?|` +
-		`(?:` + h16 + `:){1,1}(?::` + h16 + `){1,6}|(?:` + h16 + `:){1,2}(?::` + h16 + `){1,5}|(?:` + h16 + `:){1,3}(?::` + h16 + `){1,4}|` +
-		`(?:` + h16 + `:){1,4}(?::` + h16 + `){1,3}|(?:` + h16 + `:){1,5}(?::` + h16 + `){1,2}|(?:` + h16 + `:){1,6}(?::` + h16 + `){1,1}|` +
-		`(?:` + h16 + `:){1,7}:`,
-	"hostname": label + `(?:\.` + label + `){0,3}`,
-	"email":    `[a-zA-Z0-9!#$%&'*+/=?^_{|}~-]{1,20}(?:\.[a-zA-Z0-9!#$%&'*+/=?^_{|}~-]{1,20}){0,2}@` + label + `(?:\.` + label + `){1,2}`,
-	"uri": `[a-zA-Z][a-zA-Z0-9+.-]*:(?://` + host + `(?:/` + segment + `*)*|/?(?:` + segment + `+(?:/` + segment + `*)*)?)` +
-		`(?:\?` + query + `)?(?:#` + query + `)?`,
+// format returns the expression of a format, or nothing for one that is not enforced.
+func format(name string) string {
+	switch name {
+	case "date":
+		return date
+	case "time":
+		return clock
+	case "date-time":
+		return date + `T` + clock
+	case "duration":
+		return `P(?:[0-9]{1,9}W|(?:[0-9]{1,9}D|[0-9]{1,9}M(?:[0-9]{1,9}D)?|[0-9]{1,9}Y(?:[0-9]{1,9}M(?:[0-9]{1,9}D)?)?)(?:T` + period + `)?|T` + period + `)`
+	case "uuid":
+		return `[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`
+	case "ipv4":
+		return ipv4
+	case "ipv6":
+		return `(?:` + h16 + `:){7}` + h16 + `|::(?:` + h16 + `(?::` + h16 + `){0,6})?|` +
+			`(?:` + h16 + `:){1,1}(?::` + h16 + `){1,6}|(?:` + h16 + `:){1,2}(?::` + h16 + `){1,5}|(?:` + h16 + `:){1,3}(?::` + h16 + `){1,4}|` +
+			`(?:` + h16 + `:){1,4}(?::` + h16 + `){1,3}|(?:` + h16 + `:){1,5}(?::` + h16 + `){1,2}|(?:` + h16 + `:){1,6}(?::` + h16 + `){1,1}|` +
+			`(?:` + h16 + `:){1,7}:`
+	case "hostname":
+		return label + `(?:\.` + label + `){0,3}`
+	case "email":
+		return `[a-zA-Z0-9!#$%&'*+/=?^_{|}~-]{1,20}(?:\.[a-zA-Z0-9!#$%&'*+/=?^_{|}~-]{1,20}){0,2}@` + label + `(?:\.` + label + `){1,2}`
+	case "uri":
+		return `[a-zA-Z][a-zA-Z0-9+.-]*:(?://` + host + `(?:/` + segment + `*)*|/?(?:` + segment + `+(?:/` + segment + `*)*)?)` +
+			`(?:\?` + query + `)?(?:#` + query + `)?`
+	}
+	return ""
 }
 
 const (

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/hotpath-go/hotpath/internal/race"
 )
 
 func TestStateForksAndEnds(t *testing.T) {
@@ -210,6 +212,9 @@ func TestVocabularyThatCannotSpell(t *testing.T) {
 // Generating does not pile up memory.
 func TestHeapStaysFlat(t *testing.T) {
 	rounds := 300
+	if race.Enabled {
+		rounds = 40
+	}
 	if os.Getenv("HOTPATH_LONG") == "1" {
 		rounds = 10_000
 	}

@@ -25,8 +25,26 @@ const (
 	kindAll     = kindInteger<<1 - 1
 )
 
-var kindNames = map[string]kind{"null": kindNull, "boolean": kindBool, "object": kindObject, "array": kindArray,
-	"string": kindString, "number": kindNumber | kindInteger, "integer": kindInteger}
+// kindOf returns the kinds of a type's name, or none.
+func kindOf(name string) kind {
+	switch name {
+	case "null":
+		return kindNull
+	case "boolean":
+		return kindBool
+	case "object":
+		return kindObject
+	case "array":
+		return kindArray
+	case "string":
+		return kindString
+	case "number":
+		return kindNumber | kindInteger
+	case "integer":
+		return kindInteger
+	}
+	return 0
+}
 
 // node is a JSON value that keeps the order of its members and knows where it stands.
 type node struct {

@@ -41,14 +41,25 @@ type facts struct {
 	allOf, anyOf, oneOf []*node
 }
 
-// Keywords that constrain nothing.
-var annotations = map[string]bool{"$schema": true, "$id": true, "$anchor": true, "$dynamicAnchor": true, "$comment": true, "$defs": true, "definitions": true,
-	"title": true, "description": true, "default": true, "examples": true, "deprecated": true, "readOnly": true, "writeOnly": true,
-	"contentEncoding": true, "contentMediaType": true, "contentSchema": true}
+// annotation reports whether a keyword constrains nothing.
+func annotation(name string) bool {
+	switch name {
+	case "$schema", "$id", "$anchor", "$dynamicAnchor", "$comment", "$defs", "definitions", "title", "description", "default",
+		"examples", "deprecated", "readOnly", "writeOnly", "contentEncoding", "contentMediaType", "contentSchema":
+		return true
+	}
+	return strings.HasPrefix(name, "x-")
+}
 
-// Dialects that agree with 2020-12 on the keywords read here.
-var dialects = map[string]bool{"https://json-schema.org/draft/2020-12/schema": true, "https://json-schema.org/draft/2019-09/schema": true,
-	"http://json-schema.org/draft-07/schema": true, "http://json-schema.org/draft-06/schema": true}
+// dialect reports whether a dialect agrees with 2020-12 on the keywords that are read here.
+func dialect(uri string) bool {
+	switch strings.TrimSuffix(uri, "#") {
+	case "https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema",
+		"http://json-schema.org/draft-07/schema", "http://json-schema.org/draft-06/schema":
+		return true
+	}
+	return false
+}
 
 // facts reads a schema's keywords, once.
 func (c *schemaCompiler) facts(n *node) (*facts, error) {
@@ -105,7 +116,7 @@ func (c *schemaCompiler) keyword(f *facts, n *node, name string, v *node) (err e
 		if v.kind != kindString {
 			return wrong(v, "a string")
 		}
-		if _, ok := formats[v.text]; !ok {
+		if format(v.text) == "" {
 			return fmt.Errorf("%w: %s: format %q", ErrUnsupported, v.pointer(), v.text)
 		}
 		f.formats = []string{v.text}
@@ -168,10 +179,10 @@ func (c *schemaCompiler) keyword(f *facts, n *node, name string, v *node) (err e
 			return fmt.Errorf("%w: %s: keyword %q", ErrUnsupported, v.pointer(), name)
 		}
 	default:
-		if !annotations[name] && !strings.HasPrefix(name, "x-") {
+		if !annotation(name) {
 			return fmt.Errorf("%w: %s: keyword %q", ErrUnsupported, v.pointer(), name)
 		}
-		if name == "$schema" && (v.kind != kindString || !dialects[strings.TrimSuffix(v.text, "#")]) {
+		if name == "$schema" && (v.kind != kindString || !dialect(v.text)) {
 			return fmt.Errorf("%w: %s: dialect %q", ErrUnsupported, v.pointer(), v.text)
 		}
 		if name == "$id" && n.parent != nil {
@@ -235,8 +246,8 @@ func types(v *node) (kind, error) {
 	}
 	var out kind
 	for _, t := range list {
-		k, ok := kindNames[t.text]
-		if t.kind != kindString || !ok {
+		k := kindOf(t.text)
+		if t.kind != kindString || k == 0 {
 			return 0, wrong(t, "the name of a type")
 		}
 		out |= k

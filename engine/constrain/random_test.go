@@ -122,7 +122,7 @@ func TestRandomSchemas(t *testing.T) {
 	case os.Getenv("HOTPATH_LONG") == "1":
 		schemas = 20_000
 	case race.Enabled:
-		schemas = 150
+		schemas = 60
 	}
 	v := smallVocab()
 	c, err := NewCompiler(v, Options{MaxStates: 20_000, MaxDepth: 30})

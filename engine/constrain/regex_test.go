@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/hotpath-go/hotpath/internal/race"
 )
 
 // Every code point, one by one, against the ranges' borders.
@@ -69,6 +71,10 @@ func TestPatternsAgainstRegexp(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
 	alphabet := []rune("aaabbbcdkKſsStTrRxy.0123 \n\t\"\\é日α\U00010001-")
+	texts := 3000
+	if race.Enabled {
+		texts = 300
+	}
 	for _, expr := range expressions {
 		plain, err := pattern(expr, false, runeBytes, 1<<16)
 		if err != nil {
@@ -85,7 +91,7 @@ func TestPatternsAgainstRegexp(t *testing.T) {
 		search := regexp.MustCompile(expr)
 		longest := regexp.MustCompile(expr)
 		longest.Longest()
-		for range 3000 {
+		for range texts {
 			text := make([]rune, r.IntN(7))
 			for i := range text {
 				text[i] = alphabet[r.IntN(len(alphabet))]

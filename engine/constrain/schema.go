@@ -294,7 +294,7 @@ func (c *schemaCompiler) never(not *node) (kind, error) {
 		return 0, err
 	}
 	for _, m := range not.members {
-		if m.name != "type" && !annotations[m.name] {
+		if m.name != "type" && !annotation(m.name) {
 			return 0, nil
 		}
 	}
@@ -363,7 +363,7 @@ func (c *schemaCompiler) content(all []*facts) (d *dfa, low, high int, err error
 			narrow("p"+p, func() (*dfa, error) { return pattern(p, true, jsonBytes, c.b.room()) })
 		}
 		for _, p := range f.formats {
-			narrow("f"+p, func() (*dfa, error) { return pattern(formats[p], false, jsonBytes, c.b.room()) })
+			narrow("f"+p, func() (*dfa, error) { return pattern(format(p), false, jsonBytes, c.b.room()) })
 		}
 	}
 	if d != nil && (low > 0 || high >= 0) {

@@ -231,7 +231,7 @@ func TestWalksValidate(t *testing.T) {
 	}
 	walks := 120
 	if race.Enabled {
-		walks = 15
+		walks = 4
 	}
 	for i, schema := range walkSchemas {
 		for _, space := range []Whitespace{WhitespaceNone, WhitespaceSpaces, WhitespaceAny} {
@@ -244,7 +244,7 @@ func TestWalksValidate(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(i), uint64(space)))
 			for round := range walks {
 				text := walkText(t, g, r, func(s *State, mask []uint32) {
-					if round > 8 {
+					if round > walks/15 {
 						return
 					}
 					want := naiveMask(s, v)
