@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -70,10 +71,11 @@ type fixed struct {
 // With an empty dst the ids begin a sequence: they have exactly one BOS when the template writes one
 // or the tokenizer asks for one, and none otherwise.
 func (e *Encoder) Encode(dst []int32, r *Rendered, cuts ...int) (ids []int32, at []int) {
-	parts := e.controls(r, cuts, e.splices(r, cuts))
+	splices := e.splices(r, cuts)
+	parts := breaks(e.controls(r, cuts, splices), r.openings(splices))
 	ids = dst
 	if len(dst) == 0 && e.bos >= 0 {
-		isBOS := func(f fixed) bool { return f.ids[0] == e.bos }
+		isBOS := func(f fixed) bool { return len(f.ids) > 0 && f.ids[0] == e.bos }
 		if len(parts) > 0 && parts[0].start == 0 && isBOS(parts[0]) {
 			for len(parts) > 1 && parts[1].start == parts[0].end && isBOS(parts[1]) && len(parts[0].ids) == 1 {
 				parts = parts[1:]
@@ -233,6 +235,34 @@ func (e *Encoder) splices(r *Rendered, cuts []int) []fixed {
 	return out
 }
 
+// openings returns where the scaffolding before each kept turn begins to open it: there a prompt was
+// cut when the turn was generated, so no token crosses it now either.
+func (r *Rendered) openings(splices []fixed) []int {
+	m, ok := r.Last(ReplyStart)
+	if !ok {
+		return nil
+	}
+	opening := r.Text[m.Offset:]
+	var at []int
+	for _, f := range splices {
+		if opening != "" && strings.HasSuffix(r.Text[:f.start], opening) {
+			at = append(at, f.start-len(opening))
+		}
+	}
+	return at
+}
+
+// breaks adds empty stretches at the given places, in order, where no other one is.
+func breaks(parts []fixed, at []int) []fixed {
+	for _, pos := range at {
+		i, _ := slices.BinarySearchFunc(parts, pos, func(f fixed, pos int) int { return cmp.Compare(f.start, pos) })
+		if i == 0 || parts[i-1].end <= pos {
+			parts = slices.Insert(parts, i, fixed{start: pos, end: pos})
+		}
+	}
+	return parts
+}
+
 // withoutEnd drops the ids at the end that end a generation.
 func (e *Encoder) withoutEnd(ids []int32) []int32 {
 	eog := e.tok.EOG()
@@ -242,12 +272,23 @@ func (e *Encoder) withoutEnd(ids []int32) []int32 {
 	return ids
 }
 
+// decode returns the text of ids that follow others.
+func (e *Encoder) decode(ids []int32) string {
+	var b strings.Builder
+	s := e.tok.Continue(false)
+	for _, id := range ids {
+		b.WriteString(s.Push(id))
+	}
+	b.WriteString(s.Flush())
+	return b.String()
+}
+
 // place finds the text of ids around [first, last), at or after low.
 func (e *Encoder) place(r *Rendered, ids []int32, first, last, low int) (fixed, bool) {
 	if len(ids) == 0 {
 		return fixed{}, false
 	}
-	text := e.tok.Decode(ids, false)
+	text := e.decode(ids)
 	from := max(low, last-len(text))
 	to := min(len(r.Text), first+len(text))
 	if text == "" || from > first || to < last {

@@ -15,7 +15,7 @@ const chatML = `{{ bos_token }}{% for m in messages %}{% if m.role == 'assistant
 
 func mustTemplate(t testing.TB, src string) *Template {
 	t.Helper()
-	tmpl, err := NewTemplate(src, TemplateOptions{})
+	tmpl, err := NewTemplate(src, TemplateOptions{Limits: jinja.Limits{Steps: 100_000}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func getAttr(v Value, name string) (Value, error) {
 	if m, ok := v.(*macro); ok && name == "name" {
 		return lit(m.def.name), nil
 	}
-	return &undefined{msg: fmt.Sprintf("'%s' has no attribute '%s'", ownerName(v), name)}, nil
+	return &undefined{of: v, has: true, name: name}, nil
 }
 
 // getItem is v[key]: an item first, then, for a string, an attribute.
@@ -75,13 +75,12 @@ func getItem(v, key Value) (Value, error) {
 		if _, isMap := v.(*Map); !isMap {
 			return getAttr(v, name.s)
 		}
-		return &undefined{msg: fmt.Sprintf("'%s' has no attribute '%s'", ownerName(v), name.s)}, nil
+		return &undefined{of: v, has: true, name: name.s}, nil
 	}
-	k, err := repr(key)
-	if err != nil {
-		return nil, err
+	if key == nil {
+		return &undefined{other: ownerName(v) + " has no element None"}, nil
 	}
-	return &undefined{msg: fmt.Sprintf("%s has no element %s", ownerName(v), k.s)}, nil
+	return &undefined{of: v, has: true, item: key}, nil
 }
 
 func indexIn(n int, key Value) (int, bool) {
@@ -149,7 +148,7 @@ func attribute(v Value, name string) Value {
 
 // unsafeAttr is a method that would change a value: reading it is harmless, using it fails.
 func unsafeAttr(v Value, name string) Value {
-	return &undefined{msg: fmt.Sprintf("access to attribute '%s' of '%s' object is unsafe.", name, typeName(v))}
+	return &undefined{other: fmt.Sprintf("access to attribute '%s' of '%s' object is unsafe.", name, typeName(v))}
 }
 
 func mapMethod(name string) func(m *Map, a *args) (Value, error) {
@@ -224,7 +223,7 @@ func (l *loopVar) attr(name string) (Value, bool) {
 		if i >= 0 && i < n {
 			return l.items[i]
 		}
-		return &undefined{msg: "there is no " + strings.TrimSuffix(name, "item") + " item"}
+		return &undefined{other: "there is no " + strings.TrimSuffix(name, "item") + " item"}
 	}
 	switch name {
 	case "index":

@@ -224,14 +224,14 @@ func (x *exec) callMacro(m *macro, a *args) (Value, error) {
 			}
 			s.set(p.id, v)
 		} else {
-			s.set(p.id, &undefined{msg: fmt.Sprintf("parameter '%s' was not provided", p.name)})
+			s.set(p.id, &undefined{other: fmt.Sprintf("parameter '%s' was not provided", p.name)})
 		}
 	}
 	if d.caller {
 		if v, ok := take("caller"); ok {
 			s.set(d.callerID, v)
 		} else {
-			s.set(d.callerID, &undefined{msg: "No caller defined"})
+			s.set(d.callerID, &undefined{other: "No caller defined"})
 		}
 	}
 	if d.kwargs {

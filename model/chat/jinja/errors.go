@@ -42,8 +42,6 @@ func failf(format string, a ...any) error {
 	return &Error{Kind: ErrRender, Msg: fmt.Sprintf(format, a...)}
 }
 
-func undefinedErr(msg string) error { return &Error{Kind: ErrRender, Msg: msg} }
-
 func limitErr(what string, got, limit int) error {
 	return &Error{Kind: ErrLimit, Msg: fmt.Sprintf("%s: %d, limit %d", what, got, limit)}
 }

@@ -147,7 +147,7 @@ func (e *condExpr) eval(x *exec, s *scope) (Value, error) {
 	case e.other != nil:
 		return e.other.eval(x, s)
 	}
-	return &undefined{msg: "the inline if-expression evaluated to false and no else section was defined."}, nil
+	return &undefined{other: "the inline if-expression evaluated to false and no else section was defined."}, nil
 }
 
 func (e *logicExpr) eval(x *exec, s *scope) (Value, error) {

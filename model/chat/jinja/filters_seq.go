@@ -121,7 +121,7 @@ func edge(x *exec, name string, v Value, a *args) (Value, error) {
 		return nil, err
 	}
 	if len(items) == 0 {
-		return &undefined{msg: "No " + name + " item, sequence was empty."}, nil
+		return &undefined{other: "No " + name + " item, sequence was empty."}, nil
 	}
 	if name == "last" {
 		return items[len(items)-1], nil
@@ -346,7 +346,7 @@ func extreme(x *exec, name string, v Value, a *args) (Value, error) {
 		return nil, err
 	}
 	if len(items) == 0 {
-		return &undefined{msg: "No aggregated item, sequence was empty."}, nil
+		return &undefined{other: "No aggregated item, sequence was empty."}, nil
 	}
 	ks, err := x.keysOf(items, b[1], b[0], absent{})
 	if err != nil {

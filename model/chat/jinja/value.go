@@ -156,15 +156,27 @@ func (m *Map) clone() *Map {
 
 // undefined is what a name without a value gives: it prints as nothing and fails when used.
 type undefined struct {
-	name string // of a variable, when owner is absent
-	msg  string // when set, the whole message
+	name  string // of a variable, or of an attribute when of is set
+	of    Value  // whose attribute or item is missing
+	item  Value  // the missing item, when it is no name
+	has   bool   // of is set
+	other string // the whole message, for all other reasons
 }
 
 func (u *undefined) fail() error {
-	if u.msg != "" {
-		return undefinedErr(u.msg)
+	switch {
+	case u.other != "":
+		return failf("%s", u.other)
+	case !u.has:
+		return failf("'%s' is undefined", u.name)
+	case u.item == nil:
+		return failf("'%s' has no attribute '%s'", ownerName(u.of), u.name)
 	}
-	return failf("'%s' is undefined", u.name)
+	k, err := repr(u.item)
+	if err != nil {
+		return err
+	}
+	return failf("%s has no element %s", ownerName(u.of), k.s)
 }
 
 // namespace is the one value that a template can change.

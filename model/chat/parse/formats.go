@@ -86,6 +86,17 @@ type format struct {
 	syntaxes []*syntax // of each marker, nil for the others
 }
 
+// dropCalls leaves a format that knows no calls.
+func (f *format) dropCalls() {
+	var markers []string
+	for i, m := range f.markers {
+		if f.syntaxes[i] == nil {
+			markers = append(markers, m)
+		}
+	}
+	f.calls, f.bare, f.markers, f.syntaxes = nil, nil, markers, make([]*syntax, len(markers))
+}
+
 func formatNamed(f Format) *format {
 	think := format{thinkOpen: "<think>", thinkClose: "</think>"}
 	var out format

@@ -39,6 +39,8 @@ type Options struct {
 	Opened string
 	// FirstCall numbers the calls that the model gives no id: "call00000" and up, nine characters.
 	FirstCall int
+	// NoCalls leaves calls in the content as they stand.
+	NoCalls bool
 }
 
 // Parser splits a reply into reasoning, content and calls, as it comes. The events depend on the text
@@ -79,6 +81,9 @@ func New(f Format, o Options) (*Parser, error) {
 	spec := formatNamed(f)
 	if spec == nil {
 		return nil, fmt.Errorf("%w: %q, known are %v", ErrFormat, f, Formats())
+	}
+	if o.NoCalls {
+		spec.dropCalls()
 	}
 	p := &Parser{f: spec, tools: newToolset(o.Tools), calls: o.FirstCall, fresh: true}
 	if spec.harmony {
