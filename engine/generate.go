@@ -2,98 +2,145 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/hotpath-go/hotpath/engine/backend"
 	"github.com/hotpath-go/hotpath/engine/sample"
 	"github.com/hotpath-go/hotpath/kvcache"
+	"github.com/hotpath-go/hotpath/model/chat"
+	"github.com/hotpath-go/hotpath/model/chat/parse"
 	"github.com/hotpath-go/hotpath/sched"
 )
+
+// maxChoices bounds GenerateRequest.N.
+const maxChoices = 128
 
 // Generate returns the whole continuation of a prompt. Beside an error that ends it early it
 // returns what there was until then.
 func (e *Engine) Generate(ctx context.Context, r GenerateRequest) (*Generation, error) {
-	g, err := e.generation(ctx, &r, false)
+	choices, err := e.generations(ctx, &r, nil)
 	if err != nil {
 		return nil, err
 	}
-	<-g.done
-	return &g.out, g.err
+	for _, g := range choices {
+		<-g.done
+		if err == nil {
+			err = g.err
+		}
+	}
+	out := &choices[0].out
+	for _, g := range choices[1:] {
+		out.Others = append(out.Others, g.out)
+	}
+	return out, err
 }
 
 // Stream yields the events of a continuation as they come, until the last one, whose Done is set,
-// or an error, beside which Done holds what there was until then. Leaving the loop cancels the
-// generation.
+// or an error, beside which Done holds what there was until then. With several choices their events
+// come mixed, each choice's in order. Leaving the loop cancels the generation.
 func (e *Engine) Stream(ctx context.Context, r GenerateRequest) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		g, err := e.generation(ctx, &r, true)
+		ready := make(chan struct{}, 1)
+		choices, err := e.generations(ctx, &r, ready)
 		if err != nil {
 			yield(Event{}, err)
 			return
 		}
-		for {
-			events, over := g.read()
-			for _, ev := range events {
-				if !yield(ev, nil) {
-					return
+		for len(choices) > 0 {
+			quiet := true
+			for _, g := range slices.Clone(choices) {
+				events, over := g.read()
+				for _, ev := range events {
+					if !yield(ev, nil) {
+						return
+					}
+				}
+				quiet = quiet && len(events) == 0 && !over
+				if over {
+					choices = slices.DeleteFunc(choices, func(o *generation) bool { return o == g })
+					if !yield(Event{Choice: g.choice, Done: &g.out}, g.err) || g.err != nil {
+						return
+					}
 				}
 			}
-			if over {
-				yield(Event{Done: &g.out}, g.err)
-				return
+			if quiet {
+				<-ready
 			}
 		}
 	}
 }
 
-// generation is a Generate or Stream under way.
-type generation struct {
-	call
-	params  sample.Params
-	seed    uint64
-	history *sample.Counts // nil unless a penalty looks at it
-	emit    emitter
-	ends    []int32           // ids that end it
-	most    int               // tokens
-	asked   [2]backend.Sample // of this step and the one before, which may be under way
-	begin   time.Time
-	slow    SlowReader
-
-	out Generation // the loop's until done is closed, then the caller's
-	err error
-
-	streams bool
-	mu      sync.Mutex // guards what follows; the loop's lock may be held before it, never after
-	events  []Event
-	ready   chan struct{} // capacity 1: there are events, or the end
-	ended   bool
-	behind  *time.Timer // runs while the reader is too far behind
-}
-
-// generation checks the request and queues it.
-func (e *Engine) generation(ctx context.Context, r *GenerateRequest, streams bool) (*generation, error) {
-	g := &generation{begin: time.Now(), seed: r.Seed, streams: streams, slow: e.opt.slow, ready: make(chan struct{}, 1)}
-	if err := g.resolve(r, e.info.Vocab); err != nil {
-		return nil, err
+// generations checks the request and queues a generation for each choice that it asks for. Events
+// are kept for a reader, who is told through ready, when that is not nil.
+func (e *Engine) generations(ctx context.Context, r *GenerateRequest, ready chan struct{}) ([]*generation, error) {
+	begin := time.Now()
+	if r.N < 0 || r.N > maxChoices {
+		return nil, fmt.Errorf("%w: N: %d, must be 0 to %d", ErrRequest, r.N, maxChoices)
 	}
 	prompt, err := e.model.Encode(r.Prompt, e.opt.clock)
 	if err != nil {
 		return nil, fmt.Errorf("%w: Prompt: %w", ErrRequest, err)
 	}
+	var choices []*generation
+	for i := range max(r.N, 1) {
+		g := &generation{choice: i, begin: begin, seed: r.Seed, ready: ready, slow: e.opt.slow}
+		if err := g.resolve(e, r, prompt); err != nil {
+			return nil, err
+		}
+		choices = append(choices, g)
+	}
+	for i, g := range choices {
+		if err := e.startGeneration(ctx, g, r, prompt); err != nil {
+			for _, started := range choices[:i] {
+				e.loop.end(started, err)
+			}
+			return nil, err
+		}
+	}
+	return choices, nil
+}
+
+// startGeneration queues a resolved generation.
+func (e *Engine) startGeneration(ctx context.Context, g *generation, r *GenerateRequest, prompt []int32) error {
+	tokens := prompt
+	if g.guide != nil && !g.waits {
+		var forced []int32
+		forced, g.mask = g.guide.next()
+		if len(forced) >= g.most || g.mask == nil {
+			return fmt.Errorf("%w: Constraint: begins with %d forced tokens, there is room for %d", ErrRequest, len(forced), g.most)
+		}
+		for _, id := range forced {
+			g.show(id, nil)
+		}
+		tokens = append(slices.Clip(prompt), forced...)
+		if g.thinkOpen >= 0 && len(forced) == 0 {
+			g.mask = append(sample.Mask(nil), g.mask...)
+			g.mask.Set(g.thinkOpen)
+		}
+	}
+	return e.loop.start(ctx, g, sched.Request{
+		Caller: r.Caller, Namespace: kvcache.Namespace{Salt: r.Namespace}, Priority: r.Priority,
+		Tokens: tokens, MaxTokens: g.most - (len(tokens) - len(prompt)),
+		// A choice that looks at the tokens before it cannot be made ahead of them.
+		Async: g.history == nil && g.guide == nil && g.lookup == 0 && e.caps.Wants.Has(backend.WantSample),
+	})
+}
+
+// resolve checks the request and sets up the generation.
+func (g *generation) resolve(e *Engine, r *GenerateRequest, prompt []int32) error {
+	if err := r.check(e.info.Vocab); err != nil {
+		return err
+	}
+	g.promptLen = len(prompt)
 	room := e.info.Context - len(prompt)
 	if room < 1 {
-		return nil, fmt.Errorf("%w: Prompt: %d tokens, the context of %d leaves no room for one more", ErrTooLong, len(prompt), e.info.Context)
-	}
-	if r.MaxTokens < 0 {
-		return nil, fmt.Errorf("%w: MaxTokens: %d, must not be negative", ErrRequest, r.MaxTokens)
+		return fmt.Errorf("%w: Prompt: %d tokens, the context of %d leaves no room for one more", ErrTooLong, len(prompt), e.info.Context)
 	}
 	if g.most = r.MaxTokens; g.most == 0 || g.most > room {
 		if g.most > room {
@@ -101,31 +148,84 @@ func (e *Engine) generation(ctx context.Context, r *GenerateRequest, streams boo
 		}
 		g.most = room
 	}
+	p, err := r.Sampling.Resolve(sample.Params{
+		Bias: slices.Clone(r.Bias), Banned: slices.Clone(r.Banned),
+		LogProbs: r.LogProbs || r.TopLogProbs > 0, TopLogProbs: r.TopLogProbs,
+	})
+	if err != nil {
+		return fmt.Errorf("%w: Sampling: %w", ErrRequest, err)
+	}
+	g.params = p
+	if p.FrequencyPenalty != 0 || p.PresencePenalty != 0 || p.RepetitionPenalty != 0 && p.RepetitionPenalty != 1 {
+		g.history = &sample.Counts{}
+		g.history.AddPrompt(prompt...)
+	}
 	g.ends = slices.Clone(r.StopIDs)
 	if !r.IgnoreEOS {
 		g.ends = append(g.ends, e.model.Tokenizer.EOG()...)
 	}
-	g.emit = emitter{stream: e.model.Tokenizer.NewStream(true), stops: slices.Clone(r.Stop)}
-	// The text goes on from the prompt's: its last tokens tell whether a space is at the start.
-	for _, id := range prompt[max(0, len(prompt)-8):] {
-		g.emit.stream.Push(id)
+	if err := g.resolveReply(e, r, prompt); err != nil {
+		return err
 	}
-	if g.history != nil {
-		g.history.AddPrompt(prompt...)
+	if g.lookup = r.Lookup; g.lookup > 0 && (g.history != nil || g.guide != nil || g.params.LogProbs) {
+		g.lookup = 0
+		g.out.Warnings = append(g.out.Warnings, "Lookup: not used with penalties, log-probabilities or a constraint")
 	}
 	g.out.Model, g.out.Numerics = e.info.Model, e.info.Numerics
 	g.out.Usage.PromptTokens = len(prompt)
-	err = e.loop.start(ctx, g, sched.Request{
-		Caller: r.Caller, Namespace: kvcache.Namespace{Salt: r.Namespace}, Priority: r.Priority,
-		Tokens: prompt, MaxTokens: g.most,
-		// A choice that looks at the tokens before it cannot be made ahead of them.
-		Async: g.history == nil && e.caps.Wants.Has(backend.WantSample),
-	})
-	return g, err
+	return nil
 }
 
-// resolve checks the sampling of a request.
-func (g *generation) resolve(r *GenerateRequest, vocab int) error {
+// resolveReply says how the reply is read and what constrains it.
+func (g *generation) resolveReply(e *Engine, r *GenerateRequest, prompt []int32) error {
+	format := parse.Plain
+	if r.Prompt.Kind() == chat.KindMessages {
+		format = parse.ForTemplate(e.model.Template)
+		rendered, err := e.model.Render(r.Prompt, e.opt.clock)
+		if err != nil {
+			return fmt.Errorf("%w: Prompt: %w", ErrRequest, err)
+		}
+		opened := ""
+		if m, ok := rendered.Last(chat.ReplyStart); ok {
+			opened = rendered.Text[m.Offset:]
+		}
+		o := parse.Options{Tools: r.Prompt.Tools(), Opened: opened, NoCalls: r.ToolChoice == ToolNone}
+		if g.reply.parser, err = parse.New(format, o); err != nil {
+			return fmt.Errorf("%w: %w", ErrInternal, err)
+		}
+	} else if r.ToolChoice != "" && r.ToolChoice != ToolAuto && r.ToolChoice != ToolNone {
+		return fmt.Errorf("%w: ToolChoice: %q on a prompt without messages", ErrRequest, r.ToolChoice)
+	}
+	// Markers must be seen by the parser; without one, control tokens are no part of the text.
+	skip := g.reply.parser == nil
+	g.reply.emit = emitter{stream: e.model.Tokenizer.Continue(skip), stops: slices.Clone(r.Stop)}
+	if !slices.ContainsFunc(prompt, func(id int32) bool { return !e.model.Tokenizer.IsControl(id) }) {
+		g.reply.emit.stream = e.model.Tokenizer.NewStream(skip) // the text begins here
+	}
+	var err error
+	if g.guide, err = e.guideOf(r, format); err != nil {
+		return err
+	}
+	g.thinkOpen = -1
+	if g.guide != nil {
+		g.waits = g.reply.thinking()
+		var open string
+		open, g.thinkClose = format.Reasoning()
+		if id, ok := e.model.Tokenizer.ID(open); ok && open != "" && !g.waits && r.Constraint != nil {
+			g.thinkOpen = id
+		}
+	}
+	return nil
+}
+
+// check refuses what is wrong whatever the prompt.
+func (r *GenerateRequest) check(vocab int) error {
+	if r.MaxTokens < 0 {
+		return fmt.Errorf("%w: MaxTokens: %d, must not be negative", ErrRequest, r.MaxTokens)
+	}
+	if r.Lookup < 0 || r.Lookup > maxLookup {
+		return fmt.Errorf("%w: Lookup: %d, must be 0 to %d", ErrRequest, r.Lookup, maxLookup)
+	}
 	for name, ids := range map[string][]int32{"StopIDs": r.StopIDs, "Banned": r.Banned} {
 		for i, id := range ids {
 			if id < 0 || int(id) >= vocab {
@@ -146,175 +246,5 @@ func (g *generation) resolve(r *GenerateRequest, vocab int) error {
 			return fmt.Errorf("%w: Stop[%d]: %q is not valid UTF-8", ErrRequest, i, s)
 		}
 	}
-	p, err := r.Sampling.Resolve(sample.Params{
-		Bias: slices.Clone(r.Bias), Banned: slices.Clone(r.Banned),
-		LogProbs: r.LogProbs || r.TopLogProbs > 0, TopLogProbs: r.TopLogProbs,
-	})
-	if err != nil {
-		return fmt.Errorf("%w: Sampling: %w", ErrRequest, err)
-	}
-	g.params = p
-	if p.FrequencyPenalty != 0 || p.PresencePenalty != 0 || p.RepetitionPenalty != 0 && p.RepetitionPenalty != 1 {
-		g.history = &sample.Counts{}
-	}
 	return nil
-}
-
-func (g *generation) common() *call { return &g.call }
-
-func (g *generation) admitted() { g.out.Usage.Queued = time.Since(g.begin) }
-
-func (g *generation) want(dst []backend.Want, s *sched.Span) []backend.Want {
-	if !s.Last {
-		return dst
-	}
-	w := &g.asked[s.To%len(g.asked)]
-	*w = backend.Sample{
-		Params: &g.params, History: g.history,
-		Key: sample.Key{Seed: g.seed, Position: uint64(s.To)},
-	}
-	return append(dst, backend.Want{Row: len(s.Tokens) - 1, Sample: w})
-}
-
-func (g *generation) settle(_ *sched.Item, s *sched.Span, results []backend.Result) {
-	if len(results) == 0 {
-		return // a part of the prompt
-	}
-	r := &results[0]
-	if r.Err != nil {
-		g.loop.failed(g, r.Err)
-		return
-	}
-	if len(g.out.IDs) == 0 {
-		g.out.Usage.First = time.Since(g.begin)
-	}
-	g.loop.counted.Generated++
-	id := r.Choice.Token
-	ev := Event{IDs: []int32{id}}
-	g.out.IDs = append(g.out.IDs, id)
-	if g.params.LogProbs {
-		ev.LogProbs = []LogProb{g.logProb(&r.Choice)}
-		g.out.LogProbs = append(g.out.LogProbs, ev.LogProbs...)
-	}
-	stopped := slices.Contains(g.ends, id)
-	if !stopped {
-		ev.Text, stopped = g.emit.push(id)
-	}
-	switch {
-	case stopped:
-		g.out.Finish = FinishStop
-	case len(g.out.IDs) == g.most:
-		g.out.Finish = FinishLength
-	}
-	if g.out.Finish != "" {
-		if !stopped || slices.Contains(g.ends, id) {
-			text, hit := g.emit.flush()
-			ev.Text += text
-			if hit {
-				g.out.Finish = FinishStop
-			}
-		}
-		g.push(ev)
-		g.complete()
-		g.finish(g)
-		g.signal(true)
-		return
-	}
-	g.push(ev)
-	if g.history != nil {
-		g.history.AddOutput(id)
-	}
-	if err := g.job.Append(id); err != nil {
-		g.loop.failed(g, fmt.Errorf("%w: %w", ErrInternal, err))
-	}
-}
-
-func (g *generation) logProb(c *sample.Choice) LogProb {
-	name := func(id int32) string {
-		t, _ := g.loop.e.model.Tokenizer.Token(id)
-		return string(t.Bytes)
-	}
-	p := LogProb{ID: c.Token, Text: name(c.Token), LogProb: c.LogProb}
-	for _, t := range c.Top {
-		p.Top = append(p.Top, LogProb{ID: t.ID, Text: name(t.ID), LogProb: t.Value})
-	}
-	return p
-}
-
-// push hands an event to the reader, and pauses the job when the reader is too far behind.
-func (g *generation) push(ev Event) {
-	g.out.Text += ev.Text
-	if !g.streams {
-		return
-	}
-	g.mu.Lock()
-	g.events = append(g.events, ev)
-	if len(g.events) >= g.slow.Events && g.behind == nil && g.out.Finish == "" {
-		g.job.SetReady(false)
-		g.behind = time.AfterFunc(g.slow.After, func() {
-			g.loop.end(g, fmt.Errorf("%w: %d events unread for %v", ErrSlowReader, g.slow.Events, g.slow.After))
-		})
-	}
-	g.mu.Unlock()
-	g.signal(false)
-}
-
-// read waits for events and takes them. over says that none follow.
-func (g *generation) read() (events []Event, over bool) {
-	for {
-		g.mu.Lock()
-		events, g.events = g.events, nil
-		over = g.ended
-		behind := g.behind
-		g.behind = nil
-		g.mu.Unlock()
-		if behind != nil && behind.Stop() {
-			g.loop.resume(g)
-		}
-		if len(events) > 0 || over {
-			return events, over
-		}
-		<-g.ready
-	}
-}
-
-// resume lets a job run on whose reader has caught up.
-func (l *loop) resume(t task) {
-	l.mu.Lock()
-	if c := t.common(); !c.over {
-		c.job.SetReady(true)
-	}
-	l.mu.Unlock()
-	l.poke()
-}
-
-func (g *generation) signal(ended bool) {
-	g.mu.Lock()
-	g.ended = g.ended || ended
-	if ended && g.behind != nil {
-		g.behind.Stop()
-	}
-	g.mu.Unlock()
-	select {
-	case g.ready <- struct{}{}:
-	default:
-	}
-}
-
-func (g *generation) fail(err error) {
-	g.err = err
-	g.out.Finish = FinishError
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		g.out.Finish = FinishCancelled
-	}
-	g.complete()
-	g.signal(true)
-}
-
-// complete fills in the usage.
-func (g *generation) complete() {
-	u, j := &g.out.Usage, g.job.Usage
-	u.CachedTokens, u.ComputedTokens, u.Steps = j.Cached, j.Computed, j.Steps
-	u.GeneratedTokens = len(g.out.IDs)
-	u.Total = time.Since(g.begin)
 }

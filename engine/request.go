@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/hotpath-go/hotpath/engine/constrain"
 	"github.com/hotpath-go/hotpath/engine/sample"
 	"github.com/hotpath-go/hotpath/model/chat"
 )
@@ -35,6 +36,16 @@ type GenerateRequest struct {
 	Bias     []sample.Bias   // added to logits, in rising order of id
 	Banned   []int32         // ids that are never chosen
 
+	// Constraint says what the reply must be; it applies after a reasoning section. Nil: nothing.
+	Constraint *constrain.Spec
+	// ToolChoice is ToolAuto, ToolNone, ToolRequired, or the name of the tool to call. It constrains
+	// the reply and never changes how the prompt is rendered.
+	ToolChoice string
+	N          int // continuations, each with its own random numbers; 0: 1
+	// Lookup is how many tokens are guessed at a time, from what followed the same words before, and
+	// verified in one step. The text is the same with and without. 0: none; at most 64.
+	Lookup int
+
 	LogProbs    bool // report the log-probability of each chosen token
 	TopLogProbs int  // and of this many of the largest; at most sample.MaxTopLogProbs
 
@@ -42,6 +53,13 @@ type GenerateRequest struct {
 	Namespace string // of the prefix cache: calls in different namespaces never share blocks; at most kvcache.MaxNamespace bytes
 	Priority  int    // higher runs first; 0 is ordinary
 }
+
+// The choices of tools beside their names.
+const (
+	ToolAuto     = "auto"     // the model decides; so does an empty ToolChoice
+	ToolNone     = "none"     // calls are text
+	ToolRequired = "required" // one call of any tool
+)
 
 // Finish says why a generation ended.
 type Finish string
@@ -57,14 +75,20 @@ const (
 
 // Generation is a finished continuation. It belongs to the caller.
 type Generation struct {
-	Text     string
-	IDs      []int32 // every chosen token, an end token included
-	LogProbs []LogProb
+	Text      string // of a chat: its content alone
+	Reasoning string
+	ToolCalls []chat.ToolCall
+	// Message is the reply as a turn of the conversation. It carries the exact tokens, so that a later
+	// prompt can take them as they are.
+	Message  chat.Message
+	IDs      []int32   // every token, an end token included
+	LogProbs []LogProb // of chosen tokens; forced ones have none
 	Finish   Finish
 	Usage    GenerateUsage
 	Model    string
-	Numerics string   // numerics id
-	Warnings []string // settings that were ignored, and why
+	Numerics string       // numerics id
+	Warnings []string     // settings that were ignored, and why
+	Others   []Generation // the further continuations that N asked for
 }
 
 // LogProb is what the model's own distribution (temperature 1, no penalties) gave to a token.
@@ -78,11 +102,13 @@ type LogProb struct {
 // Event is one item of a stream. The texts of all events of a choice, joined, are its Generation's
 // text.
 type Event struct {
-	Choice   int    // which of the continuations asked for, from 0
-	Text     string // valid UTF-8; empty while a character or a stop text is incomplete
-	IDs      []int32
-	LogProbs []LogProb
-	Done     *Generation // set in the last event of the choice alone
+	Choice    int    // which of the continuations asked for, from 0
+	Text      string // valid UTF-8; empty while a character, a stop text or a marker is incomplete
+	Reasoning string
+	ToolCalls []chat.ToolCall // complete
+	IDs       []int32
+	LogProbs  []LogProb
+	Done      *Generation // set in the last event of the choice alone
 }
 
 // GenerateUsage is what a generation cost.

@@ -67,6 +67,14 @@ func (t *Tokenizer) NewStream(skipSpecial bool) *Stream {
 	return &s
 }
 
+// Continue returns a Stream of ids that follow others: the blanks at their start are text, not what
+// encoding put before it. After Flush it is as NewStream made it.
+func (t *Tokenizer) Continue(skipSpecial bool) *Stream {
+	s := t.stream(skipSpecial)
+	s.strip = 0
+	return &s
+}
+
 func (t *Tokenizer) stream(skipSpecial bool) Stream {
 	return Stream{t: t, skip: skipSpecial, strip: t.dec.strip}
 }
