@@ -95,15 +95,7 @@ func (c *Compiler) compile(s Spec) (*Grammar, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Grammar{trie: c.trie, text: c.text, vocab: c.vocab, states: b.states, rules: b.rules, start: start, depth: int32(c.o.MaxDepth)}
-	highest := int32(0)
-	for _, s := range g.states {
-		if s.height != neverHeight {
-			highest = max(highest, s.height)
-		}
-	}
-	g.margin = int32(c.trie.longest) + highest + 1
-	return g, nil
+	return &Grammar{trie: c.trie, text: c.text, vocab: c.vocab, states: b.states, rules: b.rules, start: start, depth: int32(c.o.MaxDepth)}, nil
 }
 
 // Whitespace says which white space JSON texts may hold outside of strings.

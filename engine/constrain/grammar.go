@@ -15,7 +15,6 @@ type Grammar struct {
 	rules  []rule
 	start  int32 // rule
 	depth  int32 // rules that may be under way at once
-	margin int32 // what a token can add to the depth, with what it then needs
 	cache  outcomes
 }
 
@@ -52,15 +51,6 @@ func (s *State) Mask(dst []uint32) []uint32 {
 		}
 	}
 	for _, h := range s.at.heads {
-		if h.up.height() > s.g.depth-s.g.margin {
-			// So deep, what a token may do depends on the levels that are left.
-			w := newWalker(s.g)
-			tokens, _ := w.walk(0, int32(len(s.g.trie.nodes)), w.id(&config{heads: []head{h}}), nil, nil)
-			for _, id := range tokens {
-				dst[id>>5] |= 1 << (id & 31)
-			}
-			continue
-		}
 		s.g.allow(dst, h)
 	}
 	return dst

@@ -37,7 +37,8 @@ type head struct {
 // config is all ways in which the text so far can be read.
 type config struct {
 	heads []head
-	done  bool // one of them has read a whole text
+	done  bool  // one of them has read a whole text
+	reach int32 // levels that the shortest ways on from here need, at most
 }
 
 // dead reports whether nothing can follow and nothing is complete.
@@ -48,9 +49,11 @@ func (c *config) dead() bool { return len(c.heads) == 0 && !c.done }
 func (g *Grammar) enter(c *config, h head) {
 	for {
 		s := &g.states[h.q]
-		if h.up.height()+s.height > g.depth {
+		need := h.up.height() + s.height
+		if need > g.depth {
 			return
 		}
+		c.reach = max(c.reach, need)
 		if len(s.edges) > 0 {
 			for _, o := range c.heads {
 				if o.q == h.q && o.left == h.left && o.need == h.need && sameStack(o.up, h.up) {
@@ -80,7 +83,7 @@ func (g *Grammar) enter(c *config, h head) {
 
 // step reads a byte. dst's heads are overwritten; they must not be those of from.
 func (g *Grammar) step(dst *config, from *config, b byte) {
-	dst.heads, dst.done = dst.heads[:0], false
+	*dst = config{heads: dst.heads[:0]}
 	for _, h := range from.heads {
 		e := g.states[h.q].step(b)
 		if e == nil {
@@ -116,6 +119,7 @@ type walker struct {
 	index   map[string]int32
 	key     []byte
 	fresh   config
+	reach   int32 // of all configurations met
 }
 
 func newWalker(g *Grammar) *walker {
@@ -126,6 +130,7 @@ func newWalker(g *Grammar) *walker {
 
 // id returns the number of a configuration, whose heads it copies.
 func (w *walker) id(c *config) int32 {
+	w.reach = max(w.reach, c.reach)
 	w.key = w.key[:0]
 	for _, h := range c.heads {
 		w.key = binary.LittleEndian.AppendUint32(w.key, uint32(h.q))
@@ -144,7 +149,7 @@ func (w *walker) id(c *config) int32 {
 	}
 	i := int32(len(w.configs))
 	w.index[string(w.key)] = i
-	w.configs = append(w.configs, config{append([]head(nil), c.heads...), c.done})
+	w.configs = append(w.configs, config{heads: append([]head(nil), c.heads...), done: c.done})
 	var row [256]int32
 	for b := range row {
 		row[b] = -1

@@ -11,6 +11,7 @@ type outcome struct {
 	tokens []int32  // allowed ones, if few
 	mask   []uint32 // or as a set
 	exits  []exit   // with something behind them in the token tree
+	reach  int32    // levels of nesting that all this takes, above those below the state
 	then   map[int32]*outcome
 }
 
@@ -31,8 +32,8 @@ type outcomes struct {
 const maxOutcomeBytes = 16 << 20
 
 // pack makes an outcome of lists.
-func (g *Grammar) pack(tokens []int32, exits []exit) *outcome {
-	o := &outcome{then: map[int32]*outcome{}}
+func (g *Grammar) pack(tokens []int32, exits []exit, reach int32) *outcome {
+	o := &outcome{then: map[int32]*outcome{}, reach: reach}
 	words := (g.trie.tokens + 31) / 32
 	if len(tokens) < words {
 		o.tokens = slices.Clone(tokens)
@@ -66,11 +67,12 @@ func (g *Grammar) root(h head) *outcome {
 		return o
 	}
 	if text != nil {
-		o = g.pack(text.within(g.trie, p.left, p.need))
+		tokens, exits := text.within(g.trie, p.left, p.need)
+		o = g.pack(tokens, exits, 0)
 	} else {
 		w := newWalker(g)
 		tokens, exits := w.walk(0, int32(len(g.trie.nodes)), w.id(&config{heads: []head{{q: h.q, left: h.left, need: h.need}}}), nil, nil)
-		o = g.pack(tokens, exits)
+		o = g.pack(tokens, exits, w.reach)
 	}
 	g.cache.mu.Lock()
 	defer g.cache.mu.Unlock()
@@ -101,7 +103,7 @@ func (g *Grammar) follow(o *outcome, q int32) *outcome {
 	for _, e := range o.exits {
 		tokens, exits = w.walk(e.node+1, g.trie.nodes[e.node].end, from, tokens, exits)
 	}
-	next = g.pack(tokens, exits)
+	next = g.pack(tokens, exits, w.reach)
 	g.cache.mu.Lock()
 	defer g.cache.mu.Unlock()
 	g.cache.bytes += next.size()
@@ -112,6 +114,10 @@ func (g *Grammar) follow(o *outcome, q int32) *outcome {
 // allow adds the tokens that a head allows.
 func (g *Grammar) allow(dst []uint32, h head) {
 	for o, up := g.root(h), h.up; ; up = up.up {
+		if up.height()+o.reach > g.depth {
+			g.allowDeep(dst, h)
+			return
+		}
 		for i, w := range o.mask {
 			dst[i] |= w
 		}
@@ -122,6 +128,16 @@ func (g *Grammar) allow(dst []uint32, h head) {
 			return
 		}
 		o = g.follow(o, up.q)
+	}
+}
+
+// allowDeep is allow near the limit on depth, where what a token may do depends on the levels
+// that are left.
+func (g *Grammar) allowDeep(dst []uint32, h head) {
+	w := newWalker(g)
+	tokens, _ := w.walk(0, int32(len(g.trie.nodes)), w.id(&config{heads: []head{h}}), nil, nil)
+	for _, id := range tokens {
+		dst[id>>5] |= 1 << (id & 31)
 	}
 }
 
