@@ -127,7 +127,7 @@ func byteTokenizer(t testing.TB, controls []string) *tokenizer.Tokenizer {
 		vocab[string(r)] = b
 	}
 	var merges []string
-	for _, m := range []string{"t h", "e r", "o n", "i n", "y e", "ye s", "Ċ Ċ", "Ġ a", "Ġ t", "Ġt h"} {
+	for _, m := range []string{"t h", "e r", "o n", "i n", "y e", "ye s", "n o", "Ċ Ċ", "Ġ a", "Ġ t", "Ġt h"} {
 		merges = append(merges, m)
 		vocab[strings.ReplaceAll(m, " ", "")] = len(vocab)
 	}

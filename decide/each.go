@@ -23,9 +23,12 @@ func (w *writer) each(names []string, d *declared) (prompt, error) {
 			tails[i] = w.f.tokens(d.propose(w.q.Kind, i, o)...)
 		}
 	} else {
-		s := w.f.scheme(yesNo, 2)
+		s, closing := w.f.scheme(yesNo, 2), "Answer with yes or no only."
 		if s.ids == nil {
-			return p, fmt.Errorf("%w: question %q: yes and no are not one token each", ErrLabels, w.q.ID)
+			if s = w.f.scheme(letters, 2); s.ids == nil {
+				return p, fmt.Errorf("%w: question %q: neither yes and no nor two letters are one token each", ErrLabels, w.q.ID)
+			}
+			closing = s.names[0] + ": yes\n" + s.names[1] + ": no\nAnswer with the letter of one option only."
 		}
 		yes, no = s.ids[:len(s.ids)/2], s.ids[len(s.ids)/2:]
 		var b strings.Builder
@@ -35,7 +38,8 @@ func (w *writer) each(names []string, d *declared) (prompt, error) {
 			b.Reset()
 			b.WriteString("\nProposed answer: ")
 			writeOption(&b, o)
-			b.WriteString("\nDoes this answer fit? Answer with yes or no only.")
+			b.WriteString("\nDoes this answer fit?\n")
+			b.WriteString(closing)
 			b.WriteString(w.f.tail)
 			tails[i] = w.f.tokens(text(b.String()), scaffolding(w.f.close))
 		}

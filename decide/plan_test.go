@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/hotpath-go/hotpath/decide"
-	"github.com/hotpath-go/hotpath/internal/testdata"
 	"github.com/hotpath-go/hotpath/model"
 	"github.com/hotpath-go/hotpath/model/chat"
 	"github.com/hotpath-go/hotpath/model/tokenizer"
@@ -28,11 +27,7 @@ func stories(t testing.TB) *model.Model {
 // vocabulary is a model of which there is only the tokenizer.
 func vocabulary(t testing.TB, name string) *model.Model {
 	t.Helper()
-	tok, err := tokenizer.FromJSON(testdata.Read(t, "tokenizers/"+name+"/tokenizer.json.gz"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &model.Model{Name: name, Tokenizer: tok}
+	return &model.Model{Name: name, Tokenizer: tokenizerOf(t, name)}
 }
 
 func spansOf(t *testing.T, p *decide.Plan) []decide.Span {

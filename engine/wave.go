@@ -12,9 +12,9 @@ type wave struct {
 	first []int // number of each span's first read
 }
 
-// split divides spans that continue a state into waves, and returns the rows of the longest way
-// through them. What fits whole is one wave; otherwise a wave takes half of the scratch, so that
-// other decisions find room, or what a single span needs with those before it.
+// split divides spans that continue a state into waves, as few as scratch allows, and returns the rows
+// of the longest way through them. What several waves continue is computed in each. A span that does
+// not fit with those before it is a wave all the same, to be refused with both numbers.
 func split(spans []decide.Span, state, blockSize, scratch int) (waves []wave, depth int) {
 	ends := make([]int, len(spans)) // rows up to the end of each
 	blocks := make([]int, len(spans))
@@ -55,7 +55,7 @@ func split(spans []decide.Span, state, blockSize, scratch int) (waves []wave, de
 					break
 				}
 			}
-			if used == 0 || used+need <= scratch/2 {
+			if used == 0 || used+need < scratch {
 				used += need
 				break
 			}

@@ -1,0 +1,78 @@
+package decide_test
+
+import (
+	"testing"
+
+	"github.com/hotpath-go/hotpath/decide"
+	"github.com/hotpath-go/hotpath/engine"
+	"github.com/hotpath-go/hotpath/engine/backend/backendtest"
+	"github.com/hotpath-go/hotpath/model"
+	"github.com/hotpath-go/hotpath/quant"
+)
+
+// runnable gives a vocabulary the smallest program that a fake device runs.
+func runnable(t testing.TB, m *model.Model) *model.Model {
+	t.Helper()
+	tiny := backendtest.Tiny(t, backendtest.Shape{
+		Name: "small", Layers: 1, Width: 32, Heads: 2, KVHeads: 2, HeadDim: 16, Inner: 32, Vocab: m.Tokenizer.Size(),
+		Format: quant.Q8_0,
+	})
+	tiny.Program.Context = 8192
+	r, err := model.New(m.Name, tiny.Program, m.Tokenizer, m.Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestSharedWithGenerate runs a generation and a decision on the same conversation, in both orders: the
+// second one computes no token of the state.
+func TestSharedWithGenerate(t *testing.T) {
+	t.Parallel()
+	for _, s := range suites(t) {
+		m := runnable(t, s.model(t))
+		fake := &backendtest.Fake{}
+		t.Cleanup(func() { fake.Verify(t) })
+		e := openEngine(t, m, engine.WithBackend(fake), engine.WithClock(noon), engine.WithContextLength(8192))
+		for _, c := range s.Cases {
+			p := promptOf(t, c.Context)
+			prompt, err := m.Encode(p, noon)
+			if err != nil {
+				continue // refused: TestBorders counts them
+			}
+			questions := decide.Request{State: decide.Chat(p), Questions: []decide.Question{
+				decide.Boolean("b", "Is it so?"), decide.Choice("c", "Which?", decide.Names("one", "two", "three")...),
+			}}
+			for _, first := range []string{"generate", "decide"} {
+				// A namespace is a cache of its own.
+				g := engine.GenerateRequest{Prompt: p, MaxTokens: 3, Namespace: s.name + c.Name + first}
+				d := questions
+				d.Namespace = g.Namespace
+				name := s.name + "/" + c.Name + ", first " + first
+				var gen *engine.Generation
+				var res *decide.Result
+				var err, wrong error
+				if first == "generate" {
+					gen, err = e.Generate(t.Context(), g)
+					res, wrong = e.Decide(t.Context(), d)
+				} else {
+					res, wrong = e.Decide(t.Context(), d)
+					gen, err = e.Generate(t.Context(), g)
+				}
+				if err != nil || wrong != nil {
+					t.Errorf("%s: %v, %v", name, err, wrong)
+					continue
+				}
+				if first == "decide" {
+					// The last token of a prompt is computed always, to have logits. A cold state of up to a
+					// block is read in scratch: it takes no block of the pool, and leaves none.
+					if want := min(res.Usage.StateTokens, len(prompt)-1); gen.Usage.CachedTokens < want && res.Usage.StateTokens > e.Info().BlockSize {
+						t.Errorf("%s: %v, the state has %d tokens (%v)", name, gen.Usage, res.Usage.StateTokens, res.Border)
+					}
+				} else if u := res.Usage; u.CachedTokens != u.StateTokens || u.Recomputed != 0 {
+					t.Errorf("%s: %v, recomputed %d (%v)", name, u, u.Recomputed, res.Border)
+				}
+			}
+		}
+	}
+}
