@@ -91,6 +91,7 @@ func Run(t *testing.T, c Config) {
 				checks["SharedContext"] = (*lab).sharedContext
 				checks["PrefixHit"] = (*lab).prefixHit
 				checks["Chunks"] = (*lab).chunks
+				checks["Long"] = (*lab).long
 				checks["Workers"] = (*lab).workers
 				checks["Wants"] = (*lab).wants
 				checks["Scratch"] = (*lab).scratch
@@ -211,9 +212,9 @@ func rows(from, to int) []int {
 	return list
 }
 
-// cold computes a sequence in one chunk in new blocks and returns the results of its rows from
-// 'from' on.
+// cold computes a sequence in new blocks, in one chunk where that fits a step, and returns the
+// results of its rows from 'from' on.
 func cold(r *Rig, tokens []int32, from int) []backend.Result {
 	r.T.Helper()
-	return r.Prefill(r.Pool(0, len(tokens)), tokens, 0, len(tokens), rows(from, len(tokens))...)
+	return r.Prefill(r.Pool(0, len(tokens)), tokens, 0, min(len(tokens), r.Caps.MaxRows), rows(from, len(tokens))...)
 }

@@ -75,7 +75,7 @@ func Tiny(t testing.TB, s Shape) *model.Model {
 		rope.Freqs[i] = math.Pow(10000, -2*float64(i)/float64(s.HeadDim))
 	}
 	p := &arch.Program{
-		Family: s.Name, Width: s.Width, Vocab: s.Vocab, Context: 512,
+		Family: s.Name, Width: s.Width, Vocab: s.Vocab, Context: 1024,
 		Embedding: b.matrix(s.Embedding, s.Vocab, s.Width, 1),
 		Norm:      b.norm(s.Width, 1),
 		Tied:      !s.Untied,
