@@ -1,0 +1,25 @@
+package enginetest
+
+import (
+	"testing"
+
+	"github.com/hotpath-go/hotpath/engine"
+	"github.com/hotpath-go/hotpath/model"
+)
+
+// Embedded opens an engine on the small model that the module carries, and closes it when the test
+// ends. It needs no file and gives the same bits on every run. The model writes children's stories;
+// what it decides means nothing.
+func Embedded(t testing.TB, opts ...engine.Option) *engine.Engine {
+	t.Helper()
+	e, err := engine.Open(t.Context(), model.Embedded(), opts...)
+	if err != nil {
+		t.Fatalf("enginetest: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("enginetest: %v", err)
+		}
+	})
+	return e
+}

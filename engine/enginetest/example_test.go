@@ -1,0 +1,77 @@
+package enginetest_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/hotpath-go/hotpath/decide"
+	"github.com/hotpath-go/hotpath/engine"
+	"github.com/hotpath-go/hotpath/engine/enginetest"
+	"github.com/hotpath-go/hotpath/model/chat"
+)
+
+// Agent is code under test: it depends on the two interfaces, not on an engine.
+type Agent struct {
+	decider   decide.Decider
+	generator engine.Generator
+}
+
+func (a *Agent) Run(ctx context.Context, request string) (string, error) {
+	res, err := a.decider.Decide(ctx, decide.Request{
+		State: decide.Text(request),
+		Questions: []decide.Question{decide.Choice("tool", "Which tool should handle it?",
+			decide.Opt("search", "look things up on the web"),
+			decide.Opt("none", "answer directly"))},
+	})
+	if err != nil {
+		return "", err
+	}
+	prompt := request
+	if tool := res.Choice("tool"); tool.Value == "search" && tool.Probability > 0.8 {
+		prompt += "\n[results of the search]"
+	}
+	out, err := a.generator.Generate(ctx, engine.GenerateRequest{Prompt: chat.Text(prompt)})
+	if err != nil {
+		return "", err
+	}
+	return out.Text, nil
+}
+
+func TestAgentWithScript(t *testing.T) {
+	fake := enginetest.Script().
+		OnDecide("tool", enginetest.Choose("search", 0.93)).
+		OnGenerate("Here is what I found.")
+	a := &Agent{fake, fake}
+	text, err := a.Run(t.Context(), "Find the opening hours.")
+	if err != nil || text != "Here is what I found." {
+		t.Errorf("%q, %v", text, err)
+	}
+	if got := fake.Generations()[0].Prompt.RawText(); got != "Find the opening hours.\n[results of the search]" {
+		t.Errorf("the agent asked %q", got)
+	}
+	fake.AssertDone(t) // every scripted answer was asked for, in order
+}
+
+func TestAgentWithModel(t *testing.T) {
+	eng := enginetest.Embedded(t) // no download, the same bits on every run
+	a := &Agent{eng, eng}
+	if _, err := a.Run(t.Context(), "Tom had a dog."); err != nil {
+		t.Error(err)
+	}
+}
+
+func ExampleScript() {
+	fake := enginetest.Script().
+		OnDecide("tool", enginetest.Choose("search", 0.93)).
+		OnGenerate("Here is what I found.")
+	a := &Agent{fake, fake}
+	text, err := a.Run(context.Background(), "Find the opening hours.")
+	fmt.Println(text, err)
+
+	_, err = a.Run(context.Background(), "And now?")
+	fmt.Println(err)
+	// Output:
+	// Here is what I found. <nil>
+	// enginetest: not in the script: asked for a decision on "tool", the script has no more than its 2 answers
+}
