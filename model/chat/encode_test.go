@@ -15,9 +15,10 @@ var tokenizers sync.Map // name to func() *tokenizer.Tokenizer: they are large, 
 
 func loadTokenizer(t testing.TB, name string) *tokenizer.Tokenizer {
 	t.Helper()
-	raw := testdata.Read(t, "tokenizers/"+name+"/tokenizer.json.gz")
+	file := "tokenizers/" + name + "/tokenizer.json.gz"
+	testdata.Path(t, file)
 	load, _ := tokenizers.LoadOrStore(name, sync.OnceValues(func() (*tokenizer.Tokenizer, error) {
-		return tokenizer.FromJSON(raw, nil)
+		return tokenizer.FromJSON(testdata.Read(t, file), nil)
 	}))
 	tok, err := load.(func() (*tokenizer.Tokenizer, error))()
 	if err != nil {
@@ -216,4 +217,71 @@ func indexOf(in, part []int32) int {
 		}
 	}
 	return -1
+}
+
+func TestExactlyOneBOS(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"llama3", "qwen3", "mistral_v01"} {
+		tok := loadTokenizer(t, name)
+		e := NewEncoder(tok)
+		bos, has := tok.BOS()
+		text := "<s>"
+		if piece, ok := tok.Token(bos); has && ok {
+			text = piece.Text
+		}
+		for src, writes := range map[string]bool{
+			"{{ messages[0].content }}":                               false,
+			"{{ bos_token }}{{ messages[0].content }}":                true,
+			"{{ bos_token }}{{ bos_token }}{{ messages[0].content }}": true,
+			"{{ bos_token ~ messages[0].content }}":                   true,
+		} {
+			tmpl, err := NewTemplate(src, TemplateOptions{BOS: text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, content := range []string{"hello", text, text + text + "hello"} {
+				r, err := tmpl.Render(Messages(User(content)), RenderOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := 0
+				if has && (writes || tok.AddBOS()) {
+					want = 1
+				}
+				for _, cuts := range [][]int{nil, {0}, {0, len(r.Text)}} {
+					ids, at := e.Encode(nil, r, cuts...)
+					n := 0
+					for i, id := range ids {
+						if has && id == bos {
+							n++
+							if i > 0 {
+								t.Errorf("%s: %s with %q: BOS at %d", name, src, content, i)
+							}
+						}
+					}
+					if n != want {
+						t.Errorf("%s: %s with %q: %d BOS, want %d", name, src, content, n, want)
+					}
+					if len(at) != len(cuts) || len(cuts) == 2 && at[1] != len(ids) {
+						t.Errorf("%s: %s: cuts %v at %v of %d ids", name, src, cuts, at, len(ids))
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestEncodeAppends: a prompt that goes on from other tokens gets no BOS of its own.
+func TestEncodeAppends(t *testing.T) {
+	t.Parallel()
+	tok := loadTokenizer(t, "llama3")
+	e := NewEncoder(tok)
+	r, err := mustTemplate(t, "{{ messages[0].content }}").Render(Messages(User("hello")), RenderOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, at := e.Encode([]int32{5, 6}, r, len(r.Text))
+	if want := append([]int32{5, 6}, tok.Encode(nil, "hello", tokenizer.Text)...); !slices.Equal(ids, want) || at[0] != len(want) {
+		t.Errorf("got %v at %v, want %v", ids, at, want)
+	}
 }
