@@ -22,17 +22,30 @@ const maxChoices = 128
 // Generate returns the whole continuation of a prompt. Beside an error that ends it early it
 // returns what there was until then.
 func (e *Engine) Generate(ctx context.Context, r GenerateRequest) (*Generation, error) {
-	choices, err := e.generations(ctx, &r, nil)
+	in, err := e.input(r.Prompt)
 	if err != nil {
 		return nil, err
 	}
+	return e.generate(ctx, &r, in)
+}
+
+func (e *Engine) generate(ctx context.Context, r *GenerateRequest, in input) (*Generation, error) {
+	choices, err := e.generations(ctx, r, in, nil)
+	if err != nil {
+		return nil, err
+	}
+	return collect(choices)
+}
+
+// collect waits for all choices.
+func collect(choices []*generation) (out *Generation, err error) {
 	for _, g := range choices {
 		<-g.done
 		if err == nil {
 			err = g.err
 		}
 	}
-	out := &choices[0].out
+	out = &choices[0].out
 	for _, g := range choices[1:] {
 		out.Others = append(out.Others, g.out)
 	}
@@ -44,13 +57,28 @@ func (e *Engine) Generate(ctx context.Context, r GenerateRequest) (*Generation, 
 // come mixed, each choice's in order. Leaving the loop cancels the generation.
 func (e *Engine) Stream(ctx context.Context, r GenerateRequest) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		ready := make(chan struct{}, 1)
-		choices, err := e.generations(ctx, &r, ready)
+		in, err := e.input(r.Prompt)
 		if err != nil {
 			yield(Event{}, err)
 			return
+		}
+		e.stream(ctx, &r, in, nil)(yield)
+	}
+}
+
+// stream yields the events of a continuation of in. started is told of the generations.
+func (e *Engine) stream(ctx context.Context, r *GenerateRequest, in input, started func([]*generation)) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		ready := make(chan struct{}, 1)
+		choices, err := e.generations(ctx, r, in, ready)
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		if started != nil {
+			started(choices)
 		}
 		for len(choices) > 0 {
 			quiet := true
@@ -76,27 +104,39 @@ func (e *Engine) Stream(ctx context.Context, r GenerateRequest) iter.Seq2[Event,
 	}
 }
 
+// input is a prompt in tokens.
+type input struct {
+	tokens  []int32
+	chat    bool   // the reply is a turn of a chat
+	opening string // text at the end of tokens that opens the reply
+	tools   []chat.Tool
+}
+
+func (e *Engine) input(p chat.Prompt) (in input, err error) {
+	in = input{chat: p.Kind() == chat.KindMessages, tools: p.Tools()}
+	if in.tokens, in.opening, err = e.model.EncodeReply(p, e.opt.clock); err != nil {
+		err = fmt.Errorf("%w: Prompt: %w", ErrRequest, err)
+	}
+	return in, err
+}
+
 // generations checks the request and queues a generation for each choice that it asks for. Events
 // are kept for a reader, who is told through ready, when that is not nil.
-func (e *Engine) generations(ctx context.Context, r *GenerateRequest, ready chan struct{}) ([]*generation, error) {
+func (e *Engine) generations(ctx context.Context, r *GenerateRequest, in input, ready chan struct{}) ([]*generation, error) {
 	begin := time.Now()
 	if r.N < 0 || r.N > maxChoices {
 		return nil, fmt.Errorf("%w: N: %d, must be 0 to %d", ErrRequest, r.N, maxChoices)
 	}
-	prompt, err := e.model.Encode(r.Prompt, e.opt.clock)
-	if err != nil {
-		return nil, fmt.Errorf("%w: Prompt: %w", ErrRequest, err)
-	}
 	var choices []*generation
 	for i := range max(r.N, 1) {
 		g := &generation{choice: i, begin: begin, seed: r.Seed, ready: ready, slow: e.opt.slow}
-		if err := g.resolve(e, r, prompt); err != nil {
+		if err := g.resolve(e, r, &in); err != nil {
 			return nil, err
 		}
 		choices = append(choices, g)
 	}
 	for i, g := range choices {
-		if err := e.startGeneration(ctx, g, r, prompt); err != nil {
+		if err := e.startGeneration(ctx, g, r, in.tokens); err != nil {
 			for _, started := range choices[:i] {
 				e.loop.end(started, err)
 			}
@@ -133,7 +173,8 @@ func (e *Engine) startGeneration(ctx context.Context, g *generation, r *Generate
 }
 
 // resolve checks the request and sets up the generation.
-func (g *generation) resolve(e *Engine, r *GenerateRequest, prompt []int32) error {
+func (g *generation) resolve(e *Engine, r *GenerateRequest, in *input) error {
+	prompt := in.tokens
 	if err := r.check(e.info.Vocab); err != nil {
 		return err
 	}
@@ -164,7 +205,7 @@ func (g *generation) resolve(e *Engine, r *GenerateRequest, prompt []int32) erro
 	if !r.IgnoreEOS {
 		g.ends = append(g.ends, e.model.Tokenizer.EOG()...)
 	}
-	if err := g.resolveReply(e, r, prompt); err != nil {
+	if err := g.resolveReply(e, r, in); err != nil {
 		return err
 	}
 	if g.lookup = r.Lookup; g.lookup > 0 && (g.history != nil || g.guide != nil || g.params.LogProbs) {
@@ -177,19 +218,11 @@ func (g *generation) resolve(e *Engine, r *GenerateRequest, prompt []int32) erro
 }
 
 // resolveReply says how the reply is read and what constrains it.
-func (g *generation) resolveReply(e *Engine, r *GenerateRequest, prompt []int32) error {
+func (g *generation) resolveReply(e *Engine, r *GenerateRequest, in *input) (err error) {
 	format := parse.Plain
-	if r.Prompt.Kind() == chat.KindMessages {
+	if in.chat {
 		format = parse.ForTemplate(e.model.Template)
-		rendered, err := e.model.Render(r.Prompt, e.opt.clock)
-		if err != nil {
-			return fmt.Errorf("%w: Prompt: %w", ErrRequest, err)
-		}
-		opened := ""
-		if m, ok := rendered.Last(chat.ReplyStart); ok {
-			opened = rendered.Text[m.Offset:]
-		}
-		o := parse.Options{Tools: r.Prompt.Tools(), Opened: opened, NoCalls: r.ToolChoice == ToolNone}
+		o := parse.Options{Tools: in.tools, Opened: in.opening, NoCalls: r.ToolChoice == ToolNone}
 		if g.reply.parser, err = parse.New(format, o); err != nil {
 			return fmt.Errorf("%w: %w", ErrInternal, err)
 		}
@@ -199,11 +232,10 @@ func (g *generation) resolveReply(e *Engine, r *GenerateRequest, prompt []int32)
 	// Markers must be seen by the parser; without one, control tokens are no part of the text.
 	skip := g.reply.parser == nil
 	g.reply.emit = emitter{stream: e.model.Tokenizer.Continue(skip), stops: slices.Clone(r.Stop)}
-	if !slices.ContainsFunc(prompt, func(id int32) bool { return !e.model.Tokenizer.IsControl(id) }) {
+	if !slices.ContainsFunc(in.tokens, func(id int32) bool { return !e.model.Tokenizer.IsControl(id) }) {
 		g.reply.emit.stream = e.model.Tokenizer.NewStream(skip) // the text begins here
 	}
-	var err error
-	if g.guide, err = e.guideOf(r, format); err != nil {
+	if g.guide, err = e.guideOf(r, format, in.tools); err != nil {
 		return err
 	}
 	g.thinkOpen = -1

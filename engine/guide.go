@@ -152,7 +152,7 @@ func (e *Engine) grammars() (*constrain.Compiler, error) {
 
 // guideOf returns what the constraint or the tool choice of a request means for its reply; nil for
 // nothing.
-func (e *Engine) guideOf(r *GenerateRequest, format parse.Format) (*guide, error) {
+func (e *Engine) guideOf(r *GenerateRequest, format parse.Format, tools []chat.Tool) (*guide, error) {
 	choice := r.ToolChoice
 	if choice == ToolAuto || choice == ToolNone {
 		choice = ""
@@ -179,7 +179,7 @@ func (e *Engine) guideOf(r *GenerateRequest, format parse.Format) (*guide, error
 		g.stages = []stage{{grammar: grammar}}
 		return g, nil
 	}
-	g.stages, err = e.callStages(c, r.Prompt.Tools(), choice, format)
+	g.stages, err = e.callStages(c, tools, choice, format)
 	return g, err
 }
 

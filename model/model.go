@@ -61,10 +61,16 @@ func (m *Model) Close() error {
 //
 // The caller owns the slice. clock is the time that a template may ask for.
 func (m *Model) Encode(p chat.Prompt, clock time.Time) ([]int32, error) {
+	ids, _, err := m.EncodeReply(p, clock)
+	return ids, err
+}
+
+// EncodeReply is Encode that also returns the text at the end of a prompt of messages that opens the
+// reply: a reasoning section that it leaves open goes on in the reply.
+func (m *Model) EncodeReply(p chat.Prompt, clock time.Time) (ids []int32, opening string, err error) {
 	if p.Kind() != chat.KindMessages && len(p.Tools()) > 0 {
-		return nil, fmt.Errorf("%w: tools without messages", ErrPrompt)
+		return nil, "", fmt.Errorf("%w: tools without messages", ErrPrompt)
 	}
-	var ids []int32
 	switch p.Kind() {
 	case chat.KindText:
 		if p.RawText() == "" {
@@ -78,16 +84,16 @@ func (m *Model) Encode(p chat.Prompt, clock time.Time) ([]int32, error) {
 		ids = slices.Clone(p.IDs())
 		for i, id := range ids {
 			if id < 0 || int(id) >= m.Program.Vocab {
-				return nil, fmt.Errorf("%w: token %d of %d: id %d, the vocabulary has %d", ErrToken, i, len(ids), id, m.Program.Vocab)
+				return nil, "", fmt.Errorf("%w: token %d of %d: id %d, the vocabulary has %d", ErrToken, i, len(ids), id, m.Program.Vocab)
 			}
 		}
 	case chat.KindMessages:
 		return m.encodeMessages(p, clock)
 	case chat.KindMixed:
-		return nil, fmt.Errorf("%w: messages were added to text or token ids", ErrPrompt)
+		return nil, "", fmt.Errorf("%w: messages were added to text or token ids", ErrPrompt)
 	}
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("%w: empty", ErrPrompt)
+		return nil, "", fmt.Errorf("%w: empty", ErrPrompt)
 	}
-	return ids, nil
+	return ids, "", nil
 }
