@@ -179,19 +179,20 @@ func (d *declared) plain(s string) string {
 	return strings.ToLower(strings.Join(strings.Fields(s), " "))
 }
 
-// split parts a name into words: credit_score, getWeather, a.b.
+// split parts a name into words: credit_score, getWeather, HTTPServer, a.b.
 func split(s string) string {
 	var b strings.Builder
-	before := rune(0)
-	for _, r := range s {
+	runes := []rune(s)
+	for i, r := range runes {
 		switch {
 		case r == '_' || r == '.' || r == '-' || r == '/':
 			r = ' '
-		case unicode.IsUpper(r) && (unicode.IsLower(before) || unicode.IsDigit(before)):
+		case i == 0 || !unicode.IsUpper(r):
+		case unicode.IsLower(runes[i-1]), unicode.IsDigit(runes[i-1]),
+			unicode.IsUpper(runes[i-1]) && i+1 < len(runes) && unicode.IsLower(runes[i+1]):
 			b.WriteByte(' ')
 		}
 		b.WriteRune(r)
-		before = r
 	}
 	return b.String()
 }

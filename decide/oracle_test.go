@@ -79,6 +79,8 @@ func newFeeder(t testing.TB, b backend.Backend, m *model.Model) *feeder {
 	return &feeder{t, r, 16, map[string][]float64{}}
 }
 
+func cpuBackend() backend.Backend { return cpu.New() }
+
 // run feeds a history as one span and returns a result for each wanted row, in which only its labels
 // and the sum over the vocabulary are asked for.
 func (o *feeder) run(history []int32, want ...backend.Want) []backend.Result {

@@ -3,7 +3,10 @@ package model_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -89,5 +92,32 @@ func TestEncodeBadMessages(t *testing.T) {
 		if _, err := m.Encode(c.p, time.Time{}); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
+	}
+}
+
+// TestDecision: what a folder declares about decisions is kept as it stands, and is part of the
+// model's identity.
+func TestDecision(t *testing.T) {
+	t.Parallel()
+	from := testdata.Path(t, "weights/stories260K")
+	dir := t.TempDir()
+	for _, name := range []string{"model.safetensors", "tokenizer.json", "tokenizer_config.json", "config.json"} {
+		b, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			if name == "tokenizer_config.json" {
+				continue
+			}
+			t.Fatal(err)
+		}
+		if name == "config.json" {
+			b = []byte(strings.Replace(string(b), "{", `{"hotpath_decision": {"read": "each"},`, 1))
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, plain := load(t, model.File(dir)), load(t, model.File(from))
+	if m.Decision != `{"read": "each"}` || plain.Decision != "" || m.ID == plain.ID {
+		t.Errorf("declared %q and %q, ids %x and %x", m.Decision, plain.Decision, m.ID, plain.ID)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -139,7 +140,10 @@ func build(name string, f *gguf.File) (*Model, error) {
 		return nil, err
 	}
 	meta := f.Meta().Fields()
-	m := &Model{Name: name, Program: program, Tokenizer: tok, Template: meta.Text("tokenizer.chat_template", "")}
+	m := &Model{
+		Name: name, Program: program, Tokenizer: tok,
+		Template: meta.Text("tokenizer.chat_template", ""), Decision: meta.Text("hotpath.decision", ""),
+	}
 	if err := meta.Err(); err != nil {
 		return nil, err
 	}
@@ -158,6 +162,9 @@ func (m *Model) finish() error {
 		_, _ = io.WriteString(h, s)
 	}
 	text(m.Template)
+	if m.Decision != "" {
+		text(m.Decision)
+	}
 	sum := m.Tokenizer.Hash()
 	_, _ = h.Write(sum[:])
 	m.Program.WriteIdentity(h)
@@ -223,7 +230,28 @@ func assemble(dir string, f *safetensors.File) (*Model, error) {
 	if m.Template, err = templateOf(dir, settings); err != nil {
 		return nil, err
 	}
+	if m.Decision, err = decisionOf(dir); err != nil {
+		return nil, err
+	}
 	return m, m.finish()
+}
+
+// decisionOf returns what the folder's config.json declares about decisions.
+func decisionOf(dir string) (string, error) {
+	b, err := small(dir, "config.json", false)
+	if b == nil || err != nil {
+		return "", err
+	}
+	var conf struct {
+		Decision json.RawMessage `json:"hotpath_decision"`
+	}
+	if err := json.Unmarshal(b, &conf); err != nil {
+		return "", fmt.Errorf("%w: config.json: %w", ErrSource, err)
+	}
+	if string(conf.Decision) == "null" {
+		return "", nil
+	}
+	return string(conf.Decision), nil
 }
 
 // templateOf returns the chat template of a folder: chat_template.jinja, or the one that
