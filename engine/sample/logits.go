@@ -85,12 +85,9 @@ const Segment = 256
 // It is -Inf for an empty row or one of -Inf alone, +Inf if any logit is +Inf, and NaN if any is NaN.
 func LogSumExp(row []float32) float64 {
 	m := float32(math.Inf(-1))
-	for _, v := range row {
-		if !(v <= m) {
-			if v != v {
-				return math.NaN()
-			}
-			m = v
+	for i := next(row, 0, m); i < len(row); i = next(row, i, m) {
+		if m = row[i]; m != m {
+			return math.NaN()
 		}
 	}
 	if math.IsInf(float64(m), 0) {
@@ -99,46 +96,23 @@ func LogSumExp(row []float32) float64 {
 	top, total := float64(m), 0.0
 	for len(row) > 0 {
 		n := min(Segment, len(row))
-		var lane [4]float64
-		for i, v := range row[:n] {
-			lane[i&3] += exp(float64(v) - top)
-		}
-		total += (lane[0] + lane[1]) + (lane[2] + lane[3])
+		total += expSum(row[:n], top)
 		row = row[n:]
 	}
 	return top + math.Log(total)
 }
 
-// The Taylor coefficients of 2^r, ln(2)^k/k!.
-const (
-	c1  = math.Ln2
-	c2  = c1 * math.Ln2 / 2
-	c3  = c2 * math.Ln2 / 3
-	c4  = c3 * math.Ln2 / 4
-	c5  = c4 * math.Ln2 / 5
-	c6  = c5 * math.Ln2 / 6
-	c7  = c6 * math.Ln2 / 7
-	c8  = c7 * math.Ln2 / 8
-	c9  = c8 * math.Ln2 / 9
-	c10 = c9 * math.Ln2 / 10
-	c11 = c10 * math.Ln2 / 11
-)
-
-// exp is e^x for x <= 0, with a relative error below 2e-13 and the same bits on every
-// architecture (math.Exp has not; the conversions forbid fusing). Below -700 it is 0.
-func exp(x float64) float64 {
-	if !(x > -700) {
-		return 0
+// expSum adds exp(v - top) in four lanes, which are then added in pairs.
+func expSum(row []float32, top float64) float64 {
+	var a, b, c, d float64
+	for ; len(row) >= 4; row = row[4:] {
+		a += exp(max(float64(row[0])-top, lowest))
+		b += exp(max(float64(row[1])-top, lowest))
+		c += exp(max(float64(row[2])-top, lowest))
+		d += exp(max(float64(row[3])-top, lowest))
 	}
-	const shift = 3 << 51 // adding it rounds to an integer in the low bits
-	t := float64(x * math.Log2E)
-	n := t + shift
-	r := t - (n - shift)
-	r2 := float64(r * r)
-	r4 := float64(r2 * r2)
-	a := (1 + float64(c1*r)) + float64(r2*(c2+float64(c3*r)))
-	b := (c4 + float64(c5*r)) + float64(r2*(c6+float64(c7*r)))
-	c := (c8 + float64(c9*r)) + float64(r2*(c10+float64(c11*r)))
-	p := a + float64(r4*(b+float64(r4*c)))
-	return math.Float64frombits(math.Float64bits(p) + math.Float64bits(n)<<52)
+	for _, v := range row {
+		a += exp(max(float64(v)-top, lowest))
+	}
+	return (a + b) + (c + d)
 }

@@ -58,12 +58,17 @@ func TestUniformDependsOnEveryPart(t *testing.T) {
 
 func TestExp(t *testing.T) {
 	t.Parallel()
-	for x := 0.0; x > -700; x -= 0.0137 {
-		if got, want := exp(x), math.Exp(x); math.Abs(got-want) > 2e-13*want {
+	for x := 0.0; x > lowest; x -= 0.0137 {
+		if got, want := exp(x), math.Exp(x); math.Abs(got-want) > 3e-12*want {
 			t.Fatalf("exp(%v) = %v, want %v", x, got, want)
 		}
 	}
-	if exp(0) != 1 || exp(math.Inf(-1)) != 0 || exp(-1e300) != 0 {
+	for i, root := range roots {
+		if math.Abs(root-math.Exp2(float64(i)/128)) > 3e-16 {
+			t.Fatalf("root %d: %v", i, root)
+		}
+	}
+	if exp(0) != 1 || exp(lowest) > 1e-300 {
 		t.Fatal("edges")
 	}
 }

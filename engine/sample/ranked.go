@@ -41,7 +41,7 @@ func (r *ranked) fill(tokens []Logit, temperature, reach float64) {
 		b := uint16(min(d*scale, buckets-1))
 		r.class[i] = b
 		r.start[b+1]++
-		r.sum[b+1] += exp(-d)
+		r.sum[b+1] += exp(max(-d, lowest))
 	}
 	for b := range buckets {
 		r.start[b+1] += r.start[b]
@@ -63,7 +63,7 @@ func (r *ranked) depth(l Logit) float64 {
 	return (r.best - float64(l.Value)) / r.temperature
 }
 
-func (r *ranked) weight(l Logit) float64 { return exp(-r.depth(l)) }
+func (r *ranked) weight(l Logit) float64 { return exp(max(-r.depth(l), lowest)) }
 
 func (r *ranked) total() float64 { return r.sum[buckets] }
 

@@ -173,7 +173,7 @@ func (s *Sampler) pick(row []float32, p *Params, mask Mask, key Key) (Choice, er
 		if err != nil {
 			return Choice{}, err
 		}
-		missing := float64(n-len(s.found)) * exp(-reach)
+		missing := float64(n-len(s.found)) * exp(max(-reach, lowest))
 		if p.TopK > 0 && p.TopK < n {
 			missing = 0
 		}
