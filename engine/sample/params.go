@@ -9,6 +9,7 @@ import (
 const (
 	MaxTopLogProbs = 64     // alternatives listed for a position
 	MaxTemperature = 100    // beyond it the draw is uniform for all purposes
+	MaxRepetition  = 100    // repetition penalty
 	MaxPenalty     = 2      // size of the frequency and presence penalties
 	MaxBias        = 1 << 8 // size of a finite bias
 )
@@ -22,7 +23,7 @@ type Params struct {
 	MinP        float64 // tokens with less than this share of the largest probability go; 0: none
 
 	// RepetitionPenalty divides the positive and multiplies the negative logits of tokens that
-	// the prompt or the output holds; 0 and 1: off.
+	// the prompt or the output holds; 0 and 1: off, at most MaxRepetition.
 	RepetitionPenalty float64
 	// FrequencyPenalty is subtracted once per occurrence in the output, PresencePenalty once if
 	// there is any. Both lie in [-MaxPenalty, MaxPenalty].
@@ -56,7 +57,7 @@ func (p *Params) Validate() error {
 		{"temperature", p.Temperature, 0, MaxTemperature},
 		{"top-p", p.TopP, 0, 1},
 		{"min-p", p.MinP, 0, 1},
-		{"repetition penalty", p.RepetitionPenalty, 0, MaxTemperature},
+		{"repetition penalty", p.RepetitionPenalty, 0, MaxRepetition},
 		{"frequency penalty", p.FrequencyPenalty, -MaxPenalty, MaxPenalty},
 		{"presence penalty", p.PresencePenalty, -MaxPenalty, MaxPenalty},
 	} {
@@ -106,7 +107,7 @@ func (s Settings) Resolve(defaults Params) (Params, error) {
 		name string
 		v    *float64
 		hi   float64
-	}{{"top-p", s.TopP, 1}, {"repetition penalty", s.RepetitionPenalty, MaxTemperature}} {
+	}{{"top-p", s.TopP, 1}, {"repetition penalty", s.RepetitionPenalty, MaxRepetition}} {
 		if f.v != nil && *f.v == 0 {
 			return Params{}, fmt.Errorf("%w: %s 0, want above 0 and at most %v", ErrParams, f.name, f.hi)
 		}

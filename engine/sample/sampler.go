@@ -173,9 +173,9 @@ func (s *Sampler) pick(row []float32, p *Params, mask Mask, key Key) (Choice, er
 		if err != nil {
 			return Choice{}, err
 		}
-		missing := float64(n-len(s.found)) * exp(max(-reach, lowest))
-		if p.TopK > 0 && p.TopK < n {
-			missing = 0
+		missing := 0.0 // what the tokens left out may weigh
+		if topK := p.TopK > 0 && p.TopK < n; !topK && !math.IsInf(reach, 1) {
+			missing = float64(n-len(s.found)) * exp(-reach)
 		}
 		s.list.fill(s.found, p.Temperature, reach)
 		if i, kept, ok := s.list.draw(p, u, missing); ok {
