@@ -1,7 +1,9 @@
 package sched
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/hotpath-go/hotpath/kvcache"
 )
@@ -40,6 +42,10 @@ func (s *Scheduler) admit(p *Plan) {
 		attempts++
 		took, rows, err := s.try(j, free, waitFor)
 		var room *kvcache.CapacityError
+		if errors.As(err, &room) && room.Err == kvcache.ErrFull && !waitFor && s.makeRoom(j, room.Need-room.Have) {
+			free = s.cache.Available() - s.committed()
+			took, rows, err = s.try(j, free, waitFor)
+		}
 		switch {
 		case err == nil:
 			free -= took
@@ -110,16 +116,16 @@ func (s *Scheduler) try(j *Job, free int, readsOnly bool) (blocks, rows int, err
 		spare = 0
 	}
 	if blocks > 0 && blocks+spare > free {
-		if len(s.running) == 0 && s.flight == 0 {
-			if err := s.cache.Fits(j.Namespace, j.tokens, len(j.tokens)); err != nil {
-				return 0, 0, err
-			}
-			// One block less can do: the copy is needed only where someone else may write the block.
-			if blocks-1 > free || covered%size == 0 {
-				return 0, 0, &kvcache.CapacityError{Err: kvcache.ErrFull, Need: blocks, Have: free}
-			}
-		} else {
-			return 0, 0, &kvcache.CapacityError{Err: kvcache.ErrFull, Need: blocks, Have: free}
+		full := &kvcache.CapacityError{Err: kvcache.ErrFull, Need: blocks + spare, Have: free}
+		if len(s.running) > 0 || s.flight > 0 {
+			return 0, 0, full
+		}
+		if err := s.cache.Fits(j.Namespace, j.tokens, len(j.tokens)); err != nil {
+			return 0, 0, err
+		}
+		// One block less can do: the copy is needed only where someone else may write the block.
+		if blocks-1 > free || covered%size == 0 {
+			return 0, 0, full
 		}
 	}
 	var scratch []kvcache.BlockID
@@ -145,6 +151,36 @@ func (s *Scheduler) try(j *Job, free int, readsOnly bool) (blocks, rows int, err
 		return 0, 0, err
 	}
 	return blocks, missing + j.rowsOf, nil
+}
+
+// makeRoom preempts running jobs of a lower priority than j's, the least valuable first, if that
+// gives the blocks that j lacks.
+func (s *Scheduler) makeRoom(j *Job, lacks int) bool {
+	var victims []*Job
+	for _, o := range s.running {
+		if o.preemptible() && max(o.Priority, o.boost) < j.Priority {
+			victims = append(victims, o)
+		}
+	}
+	slices.SortFunc(victims, func(a, b *Job) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(b.arrival, a.arrival))
+	})
+	for i, o := range victims {
+		// A victim also takes with it what it still needs, and its claim to a spare block.
+		lacks -= o.seq.Frees() + o.seq.Need(len(o.tokens)) + 1
+		if lacks <= 0 {
+			for _, o := range victims[:i+1] {
+				s.preempt(o)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// preemptible says that the job's blocks could be taken from it now.
+func (j *Job) preemptible() bool {
+	return j.seq != nil && j.inFlight == 0 && (!j.isDecision() || j.scheduled < len(j.tokens))
 }
 
 // scratchFor returns the scratch blocks of a decision whose state is recomputed in scratch from

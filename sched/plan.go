@@ -131,7 +131,7 @@ func (s *Scheduler) candidates(skip map[*Job]bool) []candidate {
 		if j.paused {
 			c.priority = lowest
 		}
-		c.victim = j.seq != nil && j.inFlight == 0 && (!j.isDecision() || j.scheduled < len(j.tokens))
+		c.victim = j.preemptible()
 		if !j.paused && !j.broken && !skip[j] {
 			j.wants(&c, size)
 		}

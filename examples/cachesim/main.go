@@ -29,7 +29,7 @@ import (
 func main() {
 	log.SetFlags(0)
 	folder := flag.String("traces", defaultFolder(), "folder of traces; empty: made-up conversations")
-	image := flag.String("o", "cachesim.png", "where the plot goes; empty: none")
+	image := flag.String("o", filepath.Join(os.TempDir(), "cachesim.png"), "where the plot goes; empty: none")
 	minutes := flag.Int("minutes", 5, "of each arrival trace to play for the latencies; 0: none")
 	quiet := flag.Bool("q", false, "no progress bar")
 	flag.Parse()
