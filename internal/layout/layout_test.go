@@ -41,6 +41,7 @@ var rules = map[string][]string{
 	"model":                      {"model/...", "quant"},
 	"decide":                     {"model/...", "quant"},
 	"decide/fit":                 {"decide", "model/...", "engine/..."},
+	"decide/wire":                {"decide", "model/..."},
 	"engine/sample":              {},
 	"engine/constrain":           {},
 	"engine/backend":             {"model/...", "quant", "kvcache", "engine/sample"},
