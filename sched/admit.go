@@ -11,14 +11,25 @@ import (
 // maxAttempts bounds the prefix searches that one step spends on the queue.
 const maxAttempts = 64
 
+// retryAfterSteps is how long a job that lacked blocks is passed over while no more are available
+// than it lacked: what it needs only falls where others compute its prefix.
+const retryAfterSteps = 16
+
 // admit moves jobs from the queue to the running ones, in fair order. One that finds no room is
 // skipped, not waited for, until it has been overtaken too often: then only reads may pass.
 func (s *Scheduler) admit(p *Plan) {
 	if len(s.queue) == 0 {
 		return
 	}
-	for _, j := range s.running {
+	low := 0 // priority of the least important running job
+	for i, j := range s.running {
 		j.boost = 0
+		if i == 0 || j.Priority < low {
+			low = j.Priority
+		}
+	}
+	for _, j := range s.queue {
+		j.follows()
 	}
 	turns := s.scratch.turns[:0]
 	for i, j := range s.queue {
@@ -36,10 +47,16 @@ func (s *Scheduler) admit(p *Plan) {
 		if len(s.running) >= s.cfg.Running || attempts >= maxAttempts {
 			return 0, false
 		}
-		if j.follows() {
+		if j.follows() || waitFor && !j.isDecision() {
+			return 0, true
+		}
+		if j.noRoom && free < j.lacking && j.Priority <= low && s.steps-j.tried < retryAfterSteps {
+			skipped++
+			waitFor = waitFor || j.overtaken >= s.cfg.Overtakes
 			return 0, true
 		}
 		attempts++
+		j.tried, j.lacking = s.steps, 0
 		took, rows, err := s.try(j, free, waitFor)
 		var room *kvcache.CapacityError
 		if errors.As(err, &room) && room.Err == kvcache.ErrFull && !waitFor && s.makeRoom(j, room.Need-room.Have) {
@@ -58,10 +75,11 @@ func (s *Scheduler) admit(p *Plan) {
 			return 0, true
 		case errors.As(err, &room) && !impossible(err):
 			j.noRoom = true
-			skipped++
-			if j.overtaken >= s.cfg.Overtakes {
-				waitFor = true
+			if room.Err == kvcache.ErrFull {
+				j.lacking = room.Need
 			}
+			skipped++
+			waitFor = waitFor || j.overtaken >= s.cfg.Overtakes
 			return 0, true
 		default:
 			s.Finish(j)
@@ -278,7 +296,7 @@ func (s *Scheduler) follow(j *Job, covered, most int) bool {
 	return false
 }
 
-// follows says whether the job's leader still computes for it.
+// follows says whether the job's leader still computes for it, and lends it the job's priority.
 func (j *Job) follows() bool {
 	o := j.leader
 	if o == nil {

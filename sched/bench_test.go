@@ -71,3 +71,37 @@ func BenchmarkPlan(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkPlanQueue plans beside 1,000 queued prompts of 4,000 tokens that find no room.
+func BenchmarkPlanQueue(b *testing.B) {
+	c, err := kvcache.New(kvcache.Options{Blocks: 20_000})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := New(c, Config{StepRows: 8192, QueueTokens: 1 << 30, Fixed: true, Cost: Cost{1e-3, 1e-5, 1e-5, 0, 0}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	submit := func(n, tokens int) {
+		for range n {
+			toks := make([]int32, tokens)
+			for k := range toks {
+				toks[k] = int32(s.arrivals + 1)
+			}
+			if _, err := s.Submit(Request{Caller: fmt.Sprint(s.arrivals % 16), Tokens: toks, MaxTokens: 10_000}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	submit(64, 4800)
+	for settle(b, s, s.Plan()) != 64 {
+	}
+	submit(1000, 4000)
+	b.ReportAllocs()
+	for b.Loop() {
+		p := s.Plan()
+		b.StopTimer()
+		settle(b, s, p)
+		b.StartTimer()
+	}
+}

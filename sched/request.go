@@ -73,15 +73,17 @@ type Job struct {
 	unused    []kvcache.BlockID // of them, not given to a branch yet
 
 	account   *account
-	leader    *Job // computes a prefix this one waits for
-	target    int  // how much of it
-	boost     int  // highest priority among those that wait for this one
-	noRoom    bool // found no room when it was last tried
-	overtaken int  // admissions past this job since then
-	broken    bool // a step on it failed: to be run again from what is sealed
-	high      int  // rows of the history that were scheduled before: more is recomputed
-	inFlight  int  // steps under way
-	lastRow   int  // number of its last row in its latest step
+	leader    *Job   // computes a prefix this one waits for
+	target    int    // how much of it
+	boost     int    // highest priority among those that wait for this one
+	noRoom    bool   // found no room when it was last tried
+	lacking   int    // blocks that would have to be available
+	tried     uint64 // in which step
+	overtaken int    // admissions past this job since then
+	broken    bool   // a step on it failed: to be run again from what is sealed
+	high      int    // rows of the history that were scheduled before: more is recomputed
+	inFlight  int    // steps under way
+	lastRow   int    // number of its last row in its latest step
 	lastStep  uint64
 	rowsOf    int // scratch: rows still to schedule, all branches
 }

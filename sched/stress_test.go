@@ -385,7 +385,7 @@ func (w *traffic) drain() {
 // each answer is the one its tokens alone determine, and nothing is lost.
 func TestTrafficAgainstModel(t *testing.T) {
 	t.Parallel()
-	events := 60_000
+	events := 40_000
 	if race.Enabled || testing.Short() {
 		events = 5_000
 	}
