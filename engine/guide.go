@@ -65,7 +65,7 @@ func (g *guide) leap() []int32 {
 	if len(g.forced) == 0 {
 		return nil
 	}
-	ids := inside(g.tok, string(g.forced), tokenizer.Text)
+	ids := g.tok.EncodeInside(nil, string(g.forced), tokenizer.Text)
 	taken := ids[:0]
 	for _, id := range ids[:max(len(ids)-1, 0)] {
 		t, _ := g.tok.Token(id)
@@ -77,17 +77,6 @@ func (g *guide) leap() []int32 {
 		taken = append(taken, id)
 	}
 	return taken
-}
-
-// inside returns the ids of a text as it stands in a longer one: some vocabularies put a blank before
-// what begins a text.
-func inside(t *tokenizer.Tokenizer, text string, mode tokenizer.Mode) []int32 {
-	const before = "\n"
-	ids := t.Encode(nil, before+text, mode)
-	if first := t.Encode(nil, before, mode); len(ids) > len(first) && slices.Equal(ids[:len(first)], first) {
-		return ids[len(first):]
-	}
-	return t.Encode(nil, text, mode)
 }
 
 // goesOn reports whether a complete text may still go on.
@@ -189,7 +178,7 @@ func (e *Engine) callStages(c *constrain.Compiler, tools []chat.Tool, choice str
 	if !ok {
 		return nil, fmt.Errorf("%w: ToolChoice: %q, not supported for calls in the format %s", ErrRequest, choice, format)
 	}
-	text := func(s string) stage { return stage{tokens: inside(e.model.Tokenizer, s, tokenizer.Special)} }
+	text := func(s string) stage { return stage{tokens: e.model.Tokenizer.EncodeInside(nil, s, tokenizer.Special)} }
 	arguments := map[string]*constrain.Grammar{}
 	var names []string
 	for _, t := range tools {

@@ -302,7 +302,7 @@ func TestReasoningIsApart(t *testing.T) {
 	}
 	script := "<think>\nIt rains.\n</think>\n\nI look.<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"
 	// The ids of the script inside a text: without the blank before what begins one.
-	ids := m.Tokenizer.Encode(nil, "\n"+script, tokenizer.Text)[len(m.Tokenizer.Encode(nil, "\n", tokenizer.Text)):]
+	ids := m.Tokenizer.EncodeInside(nil, script, tokenizer.Text)
 	prompt, err := m.Encode(weather(), time.Time{})
 	if err != nil {
 		t.Fatal(err)

@@ -60,6 +60,7 @@ func NewEncoder(tok *tokenizer.Tokenizer) *Encoder {
 type fixed struct {
 	start, end int
 	ids        []int32
+	control    bool // a control token: what follows begins a text to the tokenizer
 }
 
 // Encode appends the ids of a rendered prompt to dst. Control tokens are recognised where their text
@@ -85,21 +86,30 @@ func (e *Encoder) Encode(dst []int32, r *Rendered, cuts ...int) (ids []int32, at
 			ids = append(ids, e.bos)
 		}
 	}
-	pos, next := 0, 0
+	pos, next, inside := 0, 0, len(dst) > 0
+	piece := func(end int) {
+		if end <= pos {
+			return
+		}
+		encode := e.tok.Encode
+		if inside {
+			encode = e.tok.EncodeInside
+		}
+		ids = encode(ids, r.Text[pos:end], tokenizer.Text)
+		pos, inside = end, true
+	}
 	text := func(end int) {
 		for next < len(cuts) && cuts[next] <= end {
-			ids = e.tok.Encode(ids, r.Text[pos:max(pos, cuts[next])], tokenizer.Text)
+			piece(cuts[next])
 			at = append(at, len(ids))
-			pos = max(pos, cuts[next])
 			next++
 		}
-		ids = e.tok.Encode(ids, r.Text[pos:max(pos, end)], tokenizer.Text)
-		pos = max(pos, end)
+		piece(end)
 	}
 	for _, f := range parts {
 		text(f.start)
 		ids = append(ids, f.ids...)
-		pos = f.end
+		pos, inside = f.end, !f.control
 	}
 	text(len(r.Text))
 	return ids, at
@@ -125,7 +135,7 @@ func (e *Encoder) controls(r *Rendered, cuts []int, splices []fixed) []fixed {
 			if n == 0 || crosses(cuts, i, i+n) {
 				continue
 			}
-			f := fixed{i, i + n, []int32{c.id}}
+			f := fixed{i, i + n, []int32{c.id}, true}
 			if c.left {
 				low := max(pos, cutBefore(cuts, i))
 				f.start = low + len(strings.TrimRight(r.Text[low:i], white))
@@ -298,7 +308,7 @@ func (e *Encoder) place(r *Rendered, ids []int32, first, last, low int) (fixed, 
 	if i < 0 {
 		return fixed{}, false
 	}
-	return fixed{from + i, from + i + len(text), ids}, true
+	return fixed{start: from + i, end: from + i + len(text), ids: ids}, true
 }
 
 // only reports whether [start, end) holds data of no other message and none of the tools.

@@ -173,7 +173,7 @@ func (t *Tokenizer) fillAdded(added []addedToken) error {
 	total := 0
 	for _, a := range added {
 		if a.normalized {
-			a.content = strings.Clone(t.norm.apply(&bufs, a.content))
+			a.content = strings.Clone(t.norm.apply(&bufs, a.content, false))
 		}
 		if a.content == "" {
 			continue

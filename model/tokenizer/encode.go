@@ -13,6 +13,16 @@ const blank = "▁" // U+2581, which stands for a space in SentencePiece vocabul
 // nothing is allocated when dst has room, save for unusually long words and texts.
 // Text that is not valid UTF-8 is encoded by its bytes where the vocabulary has them.
 func (t *Tokenizer) Encode(dst []int32, text string, mode Mode) []int32 {
+	return t.encode(dst, text, mode, false)
+}
+
+// EncodeInside is Encode of a text that follows other text: the blank that some vocabularies put
+// before what begins a text is left out.
+func (t *Tokenizer) EncodeInside(dst []int32, text string, mode Mode) []int32 {
+	return t.encode(dst, text, mode, true)
+}
+
+func (t *Tokenizer) encode(dst []int32, text string, mode Mode, inside bool) []int32 {
 	s, _ := t.scratches.Get().(*scratch)
 	if s == nil {
 		s = newScratch()
@@ -23,7 +33,7 @@ func (t *Tokenizer) Encode(dst []int32, text string, mode Mode) []int32 {
 	}
 	for pos := 0; pos < len(text); {
 		start, end, id, ok := added.raw.find(text, pos)
-		dst = t.stretch(s, dst, text[pos:start], &added.normalized, pos == 0)
+		dst = t.stretch(s, dst, text[pos:start], &added.normalized, pos == 0, inside && pos == 0)
 		if ok {
 			dst = append(dst, id)
 		}
@@ -34,14 +44,15 @@ func (t *Tokenizer) Encode(dst []int32, text string, mode Mode) []int32 {
 	return dst
 }
 
-// stretch encodes text between added tokens; first says whether it begins the whole text.
-func (t *Tokenizer) stretch(s *scratch, dst []int32, text string, added *matcher, first bool) []int32 {
-	text = t.norm.apply(&s.norm, text)
+// stretch encodes text between added tokens; first says whether it begins the whole text, inside
+// whether it goes on from other text.
+func (t *Tokenizer) stretch(s *scratch, dst []int32, text string, added *matcher, first, inside bool) []int32 {
+	text = t.norm.apply(&s.norm, text, inside)
 	for pos := 0; pos < len(text); {
 		start, end, id, ok := added.find(text, pos)
 		part := text[pos:start]
 		if t.blanks.on {
-			part = t.blanks.apply(&s.blanks, part, first && pos == 0)
+			part = t.blanks.apply(&s.blanks, part, first && pos == 0, inside && pos == 0)
 		}
 		dst = t.split(s, dst, part, 0)
 		if ok {

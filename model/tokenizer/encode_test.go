@@ -107,7 +107,7 @@ func TestCutEqualsWhole(t *testing.T) {
 			}
 			text := b.String()
 			s := newScratch()
-			norm := strings.Clone(tok.norm.apply(&s.norm, text))
+			norm := strings.Clone(tok.norm.apply(&s.norm, text, false))
 			whole := tok.merge(s, nil, norm)
 			if got := tok.Encode(nil, text, Text); !slices.Equal(got, whole) {
 				t.Fatalf("%s: %q: %v, whole %v", name, text, got, whole)

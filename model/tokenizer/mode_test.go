@@ -27,7 +27,7 @@ func decodable(tok *Tokenizer, text string) string {
 	var bufs [2][]byte
 	for _, st := range tok.norm.steps {
 		if st.kind == normalNFC {
-			text = strings.Clone(tok.norm.apply(&bufs, text))
+			text = strings.Clone(tok.norm.apply(&bufs, text, false))
 		}
 	}
 	if !tok.byteLevel {

@@ -26,14 +26,16 @@ const (
 )
 
 // apply returns the normalised text: text itself, or a view of one of the buffers, good until the
-// next call with them.
-func (n *normalizer) apply(bufs *[2][]byte, text string) string {
+// next call with them. Inside other text nothing is put before it.
+func (n *normalizer) apply(bufs *[2][]byte, text string, inside bool) string {
 	which := 0
 	for _, st := range n.steps {
 		buf := bufs[which][:0]
 		switch {
 		case text == "":
 			return text
+		case st.kind == normalPrepend && inside:
+			continue
 		case st.kind == normalPrepend:
 			buf = append(append(buf, st.to...), text...)
 		case st.kind == normalReplace:
@@ -64,9 +66,9 @@ type blanks struct {
 }
 
 // apply returns the escaped text in a view of buf, good until its next use.
-func (b blanks) apply(buf *[]byte, text string, first bool) string {
+func (b blanks) apply(buf *[]byte, text string, first, inside bool) string {
 	out := (*buf)[:0]
-	if b.prepend && (first || !b.firstOnly) && text != "" && text[0] != ' ' && !strings.HasPrefix(text, blank) {
+	if b.prepend && !inside && (first || !b.firstOnly) && text != "" && text[0] != ' ' && !strings.HasPrefix(text, blank) {
 		out = append(out, blank...)
 	}
 	out = appendReplaced(out, text, " ", blank)

@@ -46,7 +46,7 @@ func TestLongMarks(t *testing.T) {
 	} {
 		n := normalizer{steps: []normalStep{{kind: normalNFC}}}
 		var bufs [2][]byte
-		if got := n.apply(&bufs, c.in); got != c.want {
+		if got := n.apply(&bufs, c.in, false); got != c.want {
 			t.Errorf("%+q:\n got %+q\nwant %+q", c.in, got, c.want)
 		}
 	}
@@ -61,7 +61,7 @@ func TestNormalizerSteps(t *testing.T) {
 	}}
 	var bufs [2][]byte
 	for _, c := range [][2]string{{"", ""}, {"a", "▁a"}, {" a  b", "+a+b"}} {
-		if got := n.apply(&bufs, c[0]); got != c[1] {
+		if got := n.apply(&bufs, c[0], false); got != c[1] {
 			t.Errorf("%q: got %q, want %q", c[0], got, c[1])
 		}
 	}

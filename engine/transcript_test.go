@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hotpath-go/hotpath/internal/testdata"
+	"github.com/hotpath-go/hotpath/model"
+	"github.com/hotpath-go/hotpath/model/chat"
+	"github.com/hotpath-go/hotpath/model/tokenizer"
+)
+
+// text returns what ids say, as plain leaves it.
+func text(m *model.Model, ids []int32) string { return plain(m.Tokenizer.Decode(ids, false)) }
+
+// plain takes out what the story model's vocabulary does to any text: a blank at its beginning and
+// after a BOS, and one for each of the characters that stand for blanks.
+func plain(s string) string {
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "<s> ", ""), "<s>", "")
+	return strings.TrimPrefix(strings.ReplaceAll(s, "▁", " "), " ")
+}
+
+// written is a reply as a generation would leave it: the ids of a text inside others.
+func written(m *model.Model, s string) *Generation {
+	g := &Generation{Text: s, IDs: m.Tokenizer.EncodeInside(nil, s, tokenizer.Text)}
+	g.Message = chat.Message{Role: chat.RoleAssistant, Content: s, IDs: g.IDs}
+	return g
+}
+
+// opened says how three templates open a reply in an earlier turn, and how it was when it was written: the
+// transcript keeps that.
+var opened = map[string][2]string{
+	"chatml":     {"assistant\nT", "assistant\n\nT"},
+	"gemma4_31b": {"<|turn>model\nT", "<|turn>model\n<|channel>thought\n<channel|>T"},
+	"nemotron35": {"<think></think>", "<think>\n"},
+}
+
+// TestTranscriptFollowsTheTemplate builds conversations turn by turn around generated replies, for
+// twelve templates of real models, and compares the text with what the template renders of the whole.
+func TestTranscriptFollowsTheTemplate(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(testdata.Path(t, "tokenizer-cases/templates"), "*.jinja"))
+	if err != nil || len(files) != 12 {
+		t.Fatalf("%d templates, %v", len(files), err)
+	}
+	base, err := model.Embedded().Load(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer base.Close()
+	clock := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	for _, f := range files {
+		name := strings.TrimSuffix(filepath.Base(f), ".jinja")
+		t.Run(name, func(t *testing.T) {
+			m, err := model.New(name, base.Program, base.Tokenizer, string(testdata.Read(t, "tokenizer-cases/templates/"+name+".jinja")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole := func(p chat.Prompt) string {
+				t.Helper()
+				r, err := m.Render(p, clock)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return r.Text
+			}
+			turns := []chat.Message{chat.User("What is the tallest tree?")}
+			tr, err := newTranscript(m, chat.Messages(turns...), clock)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, step := range []struct{ reply, next string }{
+				{"The coast redwood.", "And the oldest?"},
+				{"That is a pine.", "How old is it?"},
+				{"Two thousand years.", "Thanks."},
+			} {
+				in, err := tr.reply()
+				if err != nil {
+					t.Fatal(err)
+				}
+				// The prompt's text is the template's own.
+				if got, want := text(m, in.tokens), whole(chat.Messages(turns...)); got != plain(strings.ReplaceAll(want, opened[name][0], opened[name][1])) {
+					t.Fatalf("prompt %q\nwant   %q", got, want)
+				}
+				before := len(in.tokens)
+				if err := tr.keep(written(m, step.reply)); err != nil {
+					t.Fatal(err)
+				}
+				if len(tr.tokens) <= before || !equalIDs(tr.tokens[:before], in.tokens) {
+					t.Fatalf("the reply's prompt is not kept: %d tokens, then %d", before, len(tr.tokens))
+				}
+				turns = append(turns, chat.Assistant(step.reply), chat.User(step.next))
+				if err := tr.append(chat.User(step.next)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := tr.reply(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func equalIDs(a, b []int32) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+// TestTranscriptOfTools answers a call in the scaffolding of the template's own results.
+func TestTranscriptOfTools(t *testing.T) {
+	t.Parallel()
+	base, err := model.Embedded().Load(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer base.Close()
+	m, err := model.New("qwen3", base.Program, base.Tokenizer, string(testdata.Read(t, "tokenizer-cases/templates/qwen3.jinja")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := chat.Tool{Name: "weather", Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
+	p := chat.Messages(chat.System("Be brief."), chat.User("Weather in Oslo?")).WithTools(tool)
+	tr, err := newTranscript(m, p, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"
+	g := written(m, reply)
+	call := chat.ToolCall{ID: "call00000", Name: "weather", Arguments: json.RawMessage(`{"city":"Oslo"}`)}
+	g.Message = chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{call}, IDs: g.IDs}
+	if err := tr.keep(g); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.append(chat.ToolResult(call.ID, call.Name, "rain, 7 degrees")); err != nil {
+		t.Fatal(err)
+	}
+	in, err := tr.reply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Render(p.With(chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{call}}, chat.ToolResult(call.ID, call.Name, "rain, 7 degrees")), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := text(m, in.tokens); got != plain(r.Text) {
+		t.Errorf("got  %q\nwant %q", got, r.Text)
+	}
+}
+
+// TestTranscriptKeepsReasoning, which the template would take out of an earlier turn, until it is
+// told to drop it.
+func TestTranscriptKeepsReasoning(t *testing.T) {
+	t.Parallel()
+	base, err := model.Embedded().Load(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer base.Close()
+	m, err := model.New("qwen3", base.Program, base.Tokenizer, string(testdata.Read(t, "tokenizer-cases/templates/qwen3.jinja")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := newTranscript(m, chat.Messages(chat.User("One and one?")), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := written(m, "<think>\nEasy.\n</think>\n\nTwo.")
+	g.Message = chat.Message{Role: chat.RoleAssistant, Content: "Two.", Reasoning: "Easy.", IDs: g.IDs}
+	if err := tr.keep(g); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.append(chat.User("And three?")); err != nil {
+		t.Fatal(err)
+	}
+	if s := text(m, tr.tokens); !strings.Contains(s, "Easy.") || !strings.HasSuffix(s, "Two.<|im_end|>\n<|im_start|>user\nAnd three?<|im_end|>\n") {
+		t.Errorf("%q", s)
+	}
+	if err := tr.dropReasoning(); err != nil {
+		t.Fatal(err)
+	}
+	if s := text(m, tr.tokens); strings.Contains(s, "Easy.") || !strings.Contains(s, "Two.") {
+		t.Errorf("after dropping: %q", s)
+	}
+}
