@@ -84,6 +84,8 @@ loop:
 
 // func valuesBF161x8(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF161x8(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -91,8 +93,6 @@ TEXT ·valuesBF161x8(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12
@@ -210,6 +210,8 @@ next:
 
 // func valuesBF161x4(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF161x4(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -217,8 +219,6 @@ TEXT ·valuesBF161x4(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12
@@ -304,6 +304,8 @@ next:
 
 // func valuesBF161x1(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF161x1(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -311,8 +313,6 @@ TEXT ·valuesBF161x1(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12
@@ -476,6 +476,8 @@ loop:
 
 // func valuesBF162x8(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF162x8(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -483,8 +485,6 @@ TEXT ·valuesBF162x8(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12
@@ -645,6 +645,8 @@ next:
 
 // func valuesBF162x4(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF162x4(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -652,8 +654,6 @@ TEXT ·valuesBF162x4(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12
@@ -762,6 +762,8 @@ next:
 
 // func valuesBF162x1(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF162x1(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -769,8 +771,6 @@ TEXT ·valuesBF162x1(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12
@@ -966,6 +966,8 @@ loop:
 
 // func valuesBF163x4(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF163x4(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -973,8 +975,6 @@ TEXT ·valuesBF163x4(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12
@@ -1106,6 +1106,8 @@ next:
 
 // func valuesBF163x1(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF163x1(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -1113,8 +1115,6 @@ TEXT ·valuesBF163x1(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12
@@ -1344,6 +1344,8 @@ loop:
 
 // func valuesBF164x4(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF164x4(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -1351,8 +1353,6 @@ TEXT ·valuesBF164x4(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12
@@ -1509,6 +1509,8 @@ next:
 
 // func valuesBF164x1(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF164x1(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -1516,8 +1518,6 @@ TEXT ·valuesBF164x1(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12
@@ -1781,6 +1781,8 @@ loop:
 
 // func valuesBF165x4(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF165x4(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -1788,8 +1790,6 @@ TEXT ·valuesBF165x4(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12
@@ -1969,6 +1969,8 @@ next:
 
 // func valuesBF165x1(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF165x1(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -1976,8 +1978,6 @@ TEXT ·valuesBF165x1(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12
@@ -2275,6 +2275,8 @@ loop:
 
 // func valuesBF166x4(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF166x4(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -2282,8 +2284,6 @@ TEXT ·valuesBF166x4(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12
@@ -2488,6 +2488,8 @@ next:
 
 // func valuesBF166x1(out *float32, weights *float32, dim int, tiles **byte, offset int, lo int, hi int)
 TEXT ·valuesBF166x1(SB), NOSPLIT, $0-56
+	MOVL $0xffff0000, AX
+	VPBROADCASTD AX, Z31
 	MOVQ weights+8(FP), SI
 	MOVQ dim+16(FP), R12
 	MOVQ tiles+24(FP), DI
@@ -2495,8 +2497,6 @@ TEXT ·valuesBF166x1(SB), NOSPLIT, $0-56
 	MOVQ hi+48(FP), R9
 	MOVQ R12, R10
 	IMULQ $4, R10
-	MOVL $0xffff0000, AX
-	VPBROADCASTD AX, Z31
 	MOVQ out+0(FP), AX
 	MOVQ dim+16(FP), R12
 	SHLQ $2, R12

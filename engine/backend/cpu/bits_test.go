@@ -18,7 +18,9 @@ import (
 // computed with all its history in one prefill, alone, by one worker.
 
 func TestMain(m *testing.M) {
-	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))) // so that there are four workers
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))) // so that there are four workers
+	}
 	os.Exit(m.Run())
 }
 

@@ -51,19 +51,21 @@ func paired(b, codes int) (scale, at int) {
 	return pair + b%2*32, pair + 64 + b%2*codes
 }
 
-// packQ8_0: 16 scales; then codes k to k+3 of all rows, offset by 128.
-func packQ8_0(dst []byte, t quant.Tensor, panel int) {
-	panelOf(t, panel, func(lane int, row []byte) {
-		for b := range t.Cols / 32 {
-			scale, at := paired(b, 512)
-			src, out := (*[34]byte)(row[34*b:]), (*[512 - 60]byte)(dst[at+4*lane:])
-			*(*[2]byte)(dst[scale+2*lane:]) = [2]byte(src[:2])
-			for q := range 8 {
-				word := binary.LittleEndian.Uint32(src[2+4*q:]) ^ 0x80808080
-				binary.LittleEndian.PutUint32(out[64*q:], word)
+// packQ8_0 returns the packer of Q8_0: 16 scales; then codes k to k+3 of all rows, whose bits are
+// flipped by flip: 0x80808080 makes them unsigned with an offset of 128.
+func packQ8_0(flip uint32) func(dst []byte, t quant.Tensor, panel int) {
+	return func(dst []byte, t quant.Tensor, panel int) {
+		panelOf(t, panel, func(lane int, row []byte) {
+			for b := range t.Cols / 32 {
+				scale, at := paired(b, 512)
+				src, out := (*[34]byte)(row[34*b:]), (*[512 - 60]byte)(dst[at+4*lane:])
+				*(*[2]byte)(dst[scale+2*lane:]) = [2]byte(src[:2])
+				for q := range 8 {
+					binary.LittleEndian.PutUint32(out[64*q:], binary.LittleEndian.Uint32(src[2+4*q:])^flip)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 // packQ4_0: 16 scales; then codes k to k+3 of all rows in low nibbles, k+16 to k+19 in high ones,

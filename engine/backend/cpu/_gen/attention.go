@@ -97,34 +97,23 @@ func (f *file) scores(v kvFormat, rows, n int) {
 func (f *file) values(v kvFormat, rows, n int) {
 	f.fn(fmt.Sprintf("values%s%dx%d", v.name, rows, n), fmt.Sprintf("adds weighted values to %d columns of %d rows; data is offset bytes into each tile", 16*n, rows),
 		"out:*float32", "weights:*float32", "dim:int", "tiles:**byte", "offset:int", "lo:int", "hi:int")
-	out := rowsOf{"AX", "R12", "R13", "DX", "BX"}
-	f.arg("weights", 1, "SI")
-	f.arg("dim", 2, "R12")
-	f.arg("tiles", 3, "DI")
-	f.arg("lo", 5, "R8")
-	f.arg("hi", 6, "R9")
-	f.p("MOVQ R12, R10")
-	f.p("IMULQ $%d, R10", v.step()*v.size) // bytes of a row of values
 	z := func(i int) string { return fmt.Sprintf("Z%d", i) }
 	sum := func(r, c int) string { return z(r*n + c) }
 	value := func(c int) string { return z(rows*n + c) }
 	weight := func(r int) string { return z(rows*n + n + r%2) }
 	mask := z(31)
 	v.mask(f, mask)
-	address := func() {
-		f.arg("out", 0, "AX")
-		f.arg("dim", 2, "R12")
-		f.p("SHLQ $2, R12")
-		f.multiples(out, rows)
-	}
-	address()
-	for r := range rows {
-		for c := range n {
-			f.p("VMOVUPS %s, %s", out.at(r, 64*c), sum(r, c))
+	f.valuesLoop(v, rows, func(out rowsOf, load bool) {
+		for r := range rows {
+			for c := range n {
+				if load {
+					f.p("VMOVUPS %s, %s", out.at(r, 64*c), sum(r, c))
+				} else {
+					f.p("VMOVUPS %s, %s", sum(r, c), out.at(r, 64*c))
+				}
+			}
 		}
-	}
-	f.p("LEAQ (SI)(R8*4), SI")
-	position := func(i int) {
+	}, func(i int) {
 		for c := range n {
 			v.load(f, fmt.Sprintf("%d(R11)", 16*c*v.step()*v.size), i == 1, value(c), mask)
 		}
@@ -134,7 +123,29 @@ func (f *file) values(v kvFormat, rows, n int) {
 				f.p("VFMADD231PS %s, %s, %s", value(c), weight(r), sum(r, c))
 			}
 		}
+	})
+}
+
+// valuesLoop writes the loops over tiles and their positions. move loads or stores the sums;
+// position adds position i of the row of values at R11, with the weights at SI.
+func (f *file) valuesLoop(v kvFormat, rows int, move func(out rowsOf, load bool), position func(i int)) {
+	out := rowsOf{"AX", "R12", "R13", "DX", "BX"}
+	f.arg("weights", 1, "SI")
+	f.arg("dim", 2, "R12")
+	f.arg("tiles", 3, "DI")
+	f.arg("lo", 5, "R8")
+	f.arg("hi", 6, "R9")
+	f.p("MOVQ R12, R10")
+	f.p("IMULQ $%d, R10", v.step()*v.size) // bytes of a row of values
+	address := func() {
+		f.arg("out", 0, "AX")
+		f.arg("dim", 2, "R12")
+		f.p("SHLQ $2, R12")
+		f.multiples(out, rows)
 	}
+	address()
+	move(out, true)
+	f.p("LEAQ (SI)(R8*4), SI")
 	// A tile after another: R11 is the row of values, CX how many positions of the tile are left.
 	f.label("tile")
 	f.p("MOVQ R8, CX")
@@ -182,45 +193,52 @@ func (f *file) values(v kvFormat, rows, n int) {
 	f.p("CMPQ R8, R9")
 	f.p("JLT tile")
 	address()
-	for r := range rows {
-		for c := range n {
-			f.p("VMOVUPS %s, %s", sum(r, c), out.at(r, 64*c))
-		}
-	}
+	move(out, false)
 	f.p("VZEROUPPER")
 	f.p("RET")
 }
 
+// dispatchAttention writes Go functions that call the kernels of a number of rows, and of tiles or
+// columns.
+func (f *file) dispatchAttention(name string, scores, values map[int][]int) {
+	for _, d := range []struct {
+		kind, params, args string
+		shapes             map[int][]int
+	}{
+		{"scores", "out, q *float32, dim int, tiles **byte", "out, q, dim, tiles", scores},
+		{"values", "out, weights *float32, dim int, tiles **byte, offset, lo, hi int", "out, weights, dim, tiles, offset, lo, hi", values},
+	} {
+		fmt.Fprintf(&f.decl, "\nfunc %s%s(rows, n int, %s) {\nswitch rows<<8|n {\n", d.kind, name, d.params)
+		for rows := 1; rows <= 6; rows++ {
+			for _, n := range d.shapes[rows] {
+				fmt.Fprintf(&f.decl, "case %d<<8|%d:\n%s%s%dx%d(%s)\n", rows, n, d.kind, name, rows, n, d.args)
+			}
+		}
+		f.decl.WriteString("}\n}\n")
+	}
+}
+
 func attention() {
 	f := newFile("attention_amd64")
-	for _, v := range kvFormats {
-		for rows := 1; rows <= 6; rows++ {
-			f.scores(v, rows, 4)
-			f.scores(v, rows, 1)
-			if rows <= 2 {
-				f.values(v, rows, 8)
-			}
-			f.values(v, rows, 4)
-			f.values(v, rows, 1)
+	scores, values := map[int][]int{}, map[int][]int{}
+	for rows := 1; rows <= 6; rows++ {
+		scores[rows], values[rows] = []int{4, 1}, []int{4, 1}
+		if rows <= 2 {
+			values[rows] = []int{8, 4, 1}
 		}
 	}
 	for _, v := range kvFormats {
-		fmt.Fprintf(&f.decl, "\nfunc scores%s(rows, n int, out, q *float32, dim int, tiles **byte) {\nswitch rows<<8|n {\n", v.name)
 		for rows := 1; rows <= 6; rows++ {
-			for _, n := range []int{4, 1} {
-				fmt.Fprintf(&f.decl, "case %d<<8|%d:\nscores%s%dx%d(out, q, dim, tiles)\n", rows, n, v.name, rows, n)
+			for _, n := range scores[rows] {
+				f.scores(v, rows, n)
+			}
+			for _, n := range values[rows] {
+				f.values(v, rows, n)
 			}
 		}
-		f.decl.WriteString("}\n}\n")
-		fmt.Fprintf(&f.decl, "\nfunc values%s(rows, n int, out, weights *float32, dim int, tiles **byte, offset, lo, hi int) {\nswitch rows<<8|n {\n", v.name)
-		for rows := 1; rows <= 6; rows++ {
-			for _, n := range []int{8, 4, 1} {
-				if n < 8 || rows <= 2 {
-					fmt.Fprintf(&f.decl, "case %d<<8|%d:\nvalues%s%dx%d(out, weights, dim, tiles, offset, lo, hi)\n", rows, n, v.name, rows, n)
-				}
-			}
-		}
-		f.decl.WriteString("}\n}\n")
+	}
+	for _, v := range kvFormats {
+		f.dispatchAttention(v.name, scores, values)
 	}
 	f.write()
 }

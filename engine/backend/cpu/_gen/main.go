@@ -79,6 +79,9 @@ func main() {
 	linear()
 	attention()
 	rows()
+	linearAVX2()
+	attentionAVX2()
+	rowsAVX2()
 }
 
 // rowsOf addresses up to eight rows that lie a stride apart, with the stride, its triple and so on
