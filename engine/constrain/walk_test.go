@@ -278,3 +278,45 @@ func TestWalksValidate(t *testing.T) {
 		}
 	}
 }
+
+// Masks where parts may be empty, so that a token can pass over several rules at once.
+func TestMasksOfSequences(t *testing.T) {
+	t.Parallel()
+	v := smallVocab()
+	for _, s := range []string{"ab1", "a]]12", "aa", "b]]", "]]1", "x]]", `1]]"`, `null"`, "}}>", `"}}>`, "b\n\n"} {
+		v.Tokens = append(v.Tokens, []byte(s))
+	}
+	c, err := NewCompiler(v, Options{MaxDepth: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := JSONSchema([]byte(`{"type":["object","null","integer"],"additionalProperties":{"$ref":"#"}}`), WhitespaceAny)
+	for i, spec := range []Spec{
+		Sequence(Regexp("a*"), Regexp("b?"), Choice("", "]]"), Regexp("[0-9]*")),
+		Sequence(value, Regexp(`\n*`), OneOf(Literal(">"), Sequence(Regexp("b*"), value))),
+		OneOf(Sequence(Regexp("a*"), Sequence(Regexp("b*"), Regexp(`(]])*`))), Regexp(`[ab]{0,3}1?`)),
+		Sequence(OneOf(Literal(""), Literal("x")), JSONSchema([]byte(`{"type":"array","items":{"type":"string","maxLength":3,"minLength":1}}`), WhitespaceNone), Literal("]")),
+	} {
+		g, err := c.Compile(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rounds := 25
+		if race.Enabled {
+			rounds = 3
+		}
+		for round := range rounds {
+			walkText(t, g, rand.New(rand.NewPCG(uint64(i), uint64(round))), func(s *State, mask []uint32) {
+				want, got := naiveMask(s, v), ids(mask)
+				if len(got) != len(want) {
+					t.Fatalf("constraint %d: %d tokens allowed, want %d", i, len(got), len(want))
+				}
+				for _, id := range got {
+					if !want[id] {
+						t.Fatalf("constraint %d: token %q allowed", i, v.Tokens[id])
+					}
+				}
+			})
+		}
+	}
+}

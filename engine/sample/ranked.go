@@ -1,9 +1,6 @@
 package sample
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // buckets is the number of classes of logits that a list is split into. More make the parts that
 // need sorting shorter, fewer make small lists cheaper.
@@ -132,9 +129,10 @@ func (r *ranked) draw(p *Params, u, missing float64) (place, kept int, ok bool) 
 		kept, cut = n, true
 	}
 	if p.MinP > 0 {
-		depth := -math.Log(p.MinP)
-		kept = min(kept, r.within(depth))
-		cut = cut || depth < r.reach
+		n := r.within(p.MinP)
+		// Tokens outside the list weigh less than any in it, and than exp(-reach).
+		cut = cut || n < kept || p.MinP > 2*exp(max(-r.reach, lowest))
+		kept = min(kept, n)
 	}
 	if cut {
 		lo = r.upTo(kept)
@@ -152,11 +150,11 @@ func (r *ranked) draw(p *Params, u, missing float64) (place, kept int, ok bool) 
 	return min(n, kept) - 1, kept, true
 }
 
-// within returns the number of tokens at most depth temperatures below the best.
-func (r *ranked) within(depth float64) int {
+// within returns the number of tokens with at least a share of the best one's weight.
+func (r *ranked) within(share float64) int {
 	n := 0
 	for _, l := range r.items {
-		if r.depth(l) <= depth {
+		if r.weight(l) >= share {
 			n++
 		}
 	}
