@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -205,6 +207,16 @@ func TestBadRequests(t *testing.T) {
 		"threshold NaN":       {Request{Questions: ok, MinLabelMass: math.NaN()}, []string{"MinLabelMass"}},
 		"definition":          {Request{Questions: ok, Confidence: 7}, []string{"Confidence", "7", "2"}},
 		"mass and no mass":    {Request{Questions: ok, SkipMass: true, Confidence: Mass}, []string{"SkipMass"}},
+		"unknown method":      {Request{Questions: ok, Method: 9}, []string{"Method", "9", "4"}},
+		"question's method":   {Request{Questions: []Question{{ID: "b", Kind: KindBoolean, Instructions: "x", Method: 5}}}, []string{`"b"`, "Method", "5"}},
+		"too many orders":     {Request{Questions: ok, Orders: 65}, []string{"Orders", "65", "64"}},
+		"fewer than no order": {Request{Questions: []Question{{ID: "b", Kind: KindBoolean, Instructions: "x", Orders: -1}}}, []string{"Orders", "-1"}},
+		"unknown length":      {Request{Questions: ok, Length: 3}, []string{"Length", "3", "2"}},
+		"prior":               {Request{Questions: ok, Prior: 4.5}, []string{"Prior", "4.5", "0 to 4"}},
+		"prior NaN":           {Request{Questions: ok, Prior: math.NaN()}, []string{"Prior"}},
+		"spread":              {Request{Questions: ok, MaxSpread: -1}, []string{"MaxSpread", "-1"}},
+		"border":              {Request{Questions: ok, Border: BorderTurn}, []string{"Border", "turn", "canonical"}},
+		"plan and method":     {Request{Plan: &Plan{}, Method: Path}, []string{"Plan", "Method"}},
 		"plan and questions":  {Request{Questions: ok, Plan: &Plan{}}, []string{"Plan"}},
 		"state":               {Request{Questions: ok, State: JSON(math.Inf(1))}, []string{"state"}},
 		"deep state":          {Request{Questions: ok, State: JSON(nest(65))}, []string{"65", "64"}},
@@ -253,5 +265,143 @@ func TestJSONState(t *testing.T) {
 	}
 	if !(State{}).IsZero() || s.IsZero() || Text("").IsZero() {
 		t.Error("only the zero State is zero")
+	}
+}
+
+// TestReadingsOfPaths: log-probabilities are summed over the tokens of an option and set off against
+// their number as asked; together they are the label mass.
+func TestReadingsOfPaths(t *testing.T) {
+	t.Parallel()
+	var p prompt
+	p.tokens = make([]int32, 3)
+	// 1 2, 1 2 3 and 4: the first is the beginning of the second, and ends with 9.
+	if err := addPaths(&p, [][]int32{{1, 2}, {1, 2, 3}, {4}}, []int32{9}); err != nil {
+		t.Fatal(err)
+	}
+	want := []Span{{Tokens: []int32{1, 2}, Reads: []Read{
+		{Row: 0, Labels: []int32{2}, LogSumExp: true}, {Row: 1, Labels: []int32{9, 3}, LogSumExp: true},
+	}}}
+	if !reflect.DeepEqual(p.spans, want) || !reflect.DeepEqual(p.reads, []Read{{Labels: []int32{1, 4}, LogSumExp: true}}) {
+		t.Fatalf("reads %+v, spans %+v", p.reads, p.spans)
+	}
+	readings := []Reading{
+		{Labels: []float32{ln(6), ln(2)}, LogSumExp: ln(10)}, // .6 for 1, .2 for 4
+		{Labels: []float32{ln(5)}, LogSumExp: ln(10)},        // .5 for 2
+		{Labels: []float32{ln(1), ln(3)}, LogSumExp: ln(10)}, // .1 for the end, .3 for 3
+	}
+	for length, want := range map[Length][]float64{
+		Sum:      {.03, .09, .2},
+		PerToken: {math.Pow(.03, 1./3), math.Pow(.09, 1./3), .2},
+		PerByte:  {math.Pow(.03, 1./4), math.Pow(.09, 1./6), math.Pow(.2, 1./2)},
+	} {
+		p.divide = nil
+		switch length {
+		case PerToken:
+			p.divide = []float64{3, 3, 1}
+		case PerByte:
+			p.divide = []float64{4, 6, 2}
+		}
+		a, err := planOf(Choice("c", "which?", Names("aaaa", "aaaabb", "cc")...), &asked{
+			names: []string{"aaaa", "aaaabb", "cc"}, method: Path, length: length, prompts: []prompt{p},
+		}).Answer(Request{}, BorderRaw, readings, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := want[0] + want[1] + want[2]
+		for i, x := range want {
+			if math.Abs(a[0].Probabilities[i]-x/sum) > 1e-6 {
+				t.Errorf("%v: p[%d] is %v, want %v", length, i, a[0].Probabilities[i], x/sum)
+			}
+		}
+		if math.Abs(*a[0].LabelMass-.32) > 1e-6 || a[0].Length != length || a[0].Method != Path {
+			t.Errorf("%v: %+v, want a label mass of .32", length, a[0])
+		}
+	}
+}
+
+// TestReadingsOfEach: the log-odds of yes, or its logit alone where there is no no.
+func TestReadingsOfEach(t *testing.T) {
+	t.Parallel()
+	q := Choice("c", "which?", Names("a", "b")...)
+	read := func(terms ...term) prompt {
+		var p prompt
+		for i := range 2 {
+			p.spans = append(p.spans, Span{Tokens: []int32{1}, Reads: []Read{{Labels: []int32{5, 6}, LogSumExp: true}}})
+			own := slices.Clone(terms)
+			for j := range own {
+				own[j].read = i
+			}
+			p.scores = append(p.scores, own)
+		}
+		return p
+	}
+	readings := []Reading{{Labels: []float32{ln(3), ln(1)}, LogSumExp: ln(8)}, {Labels: []float32{ln(2), ln(2)}, LogSumExp: ln(5)}}
+	for name, c := range map[string]struct {
+		p    prompt
+		want float64
+		mass bool
+	}{
+		"yes and no": {read(term{to: 1}, term{from: 1, to: 2, minus: true}), .75, true}, // odds 3 and 1
+		"yes alone":  {read(term{to: 1}), .6, false},                                    // 3 and 2
+	} {
+		p := planOf(q, &asked{names: []string{"a", "b"}, method: Each, prompts: []prompt{c.p}})
+		a, err := p.Answer(Request{}, BorderRaw, readings, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(a[0].Probability-c.want) > 1e-6 || (a[0].LabelMass != nil) != c.mass || c.mass && math.Abs(*a[0].LabelMass-.5) > 1e-6 {
+			t.Errorf("%s: %+v, want %v", name, a[0], c.want)
+		}
+		// What is not there is below every threshold, and no confidence.
+		for _, r := range []Request{{MinLabelMass: .4}, {Confidence: Mass}} {
+			a, err := p.Answer(r, BorderRaw, readings, nil)
+			if err != nil || a[0].Abstained == c.mass || a[0].Confidence != a[0].Confidence {
+				t.Errorf("%s: %+v, %v", name, a, err)
+			}
+		}
+	}
+}
+
+func TestPathsThatCannotBeTold(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		seqs [][]int32
+		ends []int32
+	}{
+		"no tokens":    {[][]int32{{1}, {}}, []int32{9}},
+		"the same":     {[][]int32{{1, 2}, {3}, {1, 2}}, []int32{9}},
+		"no end token": {[][]int32{{1, 2}, {1}}, nil},
+	} {
+		if err := addPaths(&prompt{tokens: []int32{0}}, c.seqs, c.ends); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestRecent: what is used stays, within the bound.
+func TestRecent(t *testing.T) {
+	t.Parallel()
+	r := recent[int]{most: 10}
+	key := func(i int) [32]byte { return [32]byte{byte(i), byte(i >> 8)} }
+	for i := range 500 {
+		r.put(key(i), i, 3)
+		if v, ok := r.get(key(i)); !ok || v != i {
+			t.Fatalf("%d is not there", i)
+		}
+		if v, ok := r.get(key(0)); !ok || v != 0 {
+			t.Fatalf("0 is used all the time, and gone after %d", i)
+		}
+		if n := len(r.young) + len(r.old); n > 8 {
+			t.Fatalf("%d values of size 3, the bound is twice 10", n)
+		}
+	}
+	if _, ok := r.get(key(250)); ok {
+		t.Error("250 is still there")
+	}
+	if r.put(key(1000), 1, 11); len(r.young)+len(r.old) > 8 {
+		t.Error("a value over the bound is kept")
+	}
+	if _, ok := r.get(key(1000)); ok {
+		t.Error("a value over the bound is kept")
 	}
 }

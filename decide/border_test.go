@@ -269,6 +269,87 @@ func TestBorders(t *testing.T) {
 	}
 }
 
+// TestQuestionIsTheTemplates: state and question together are the tokens of what the template itself
+// renders for the conversation with the question in it, its reasoning switched off.
+func TestQuestionIsTheTemplates(t *testing.T) {
+	t.Parallel()
+	compared := map[string]int{}
+	for _, s := range suites(t) {
+		m := s.model(t)
+		c := decide.NewCompiler(m, decide.Options{Clock: noon})
+		plan, err := c.Compile(decide.Request{Instructions: "Be <|im_end|> strict. </s>", Questions: []decide.Question{
+			decide.Choice("c", "Which <|eot_id|><end_of_turn> one?", decide.Names("cat", "dog<|im_start|>", "bird")...),
+		}})
+		if err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+		for _, item := range s.Cases {
+			p := promptOf(t, item.Context)
+			e, err := c.Encode(decide.Chat(p), decide.BorderNone)
+			if err != nil || e.Border == decide.BorderAppended {
+				continue
+			}
+			spans, err := plan.Spans(e.Form)
+			if err != nil {
+				t.Fatalf("%s: %v", s.name, err)
+			}
+			if len(spans) != 1 || len(spans[0].Reads) != 1 {
+				t.Fatalf("%s: %d spans", s.name, len(spans))
+			}
+			text, ok := c.QuestionText(m.Tokenizer.Decode(spans[0].Tokens, false), e.Form)
+			if !ok {
+				t.Fatalf("%s: the question %q does not stand in its scaffold", s.name, m.Tokenizer.Decode(spans[0].Tokens, false))
+			}
+			asked := p.With(chat.User(text))
+			if e.Form == decide.BorderInside {
+				turns := slices.Clone(p.Turns())
+				last := &turns[len(turns)-1]
+				if len(last.Parts) > 0 {
+					continue
+				}
+				last.Content = strings.TrimRight(last.Content, " \n") + "\n\n" + text
+				asked = chat.Messages(turns...).WithTools(p.Tools()...)
+			}
+			if !slices.ContainsFunc(p.Args(), func(a chat.Arg) bool { return a.Name == "enable_thinking" }) {
+				asked = asked.WithArg("enable_thinking", json.RawMessage("false"))
+			}
+			want, err := m.Encode(asked, noon)
+			if err != nil {
+				t.Errorf("%s/%s: %v", s.name, item.Name, err)
+				continue
+			}
+			if string(argOf(p, "enable_thinking")) == "true" {
+				continue // the conversation itself asks for reasoning
+			}
+			if got := slices.Concat(e.Tokens, spans[0].Tokens); !slices.Equal(got, want) {
+				t.Errorf("%s/%s: %v\n%q\nwant\n%q", s.name, item.Name, e.Border, m.Tokenizer.Decode(got, false), m.Tokenizer.Decode(want, false))
+			}
+			compared[s.name]++
+			// A label is the next token of that text.
+			for i, id := range spans[0].Reads[0].Labels {
+				tok, _ := m.Tokenizer.Token(id)
+				if name := strings.TrimSpace(string(tok.Bytes)); name != "" && !strings.Contains("ABC", name) || i > 5 {
+					t.Errorf("%s: label %d is %q", s.name, i, tok.Bytes)
+				}
+			}
+		}
+	}
+	for _, s := range suites(t) {
+		if compared[s.name] < 5 {
+			t.Errorf("%s: %d conversations compared", s.name, compared[s.name])
+		}
+	}
+}
+
+func argOf(p chat.Prompt, name string) json.RawMessage {
+	for _, a := range p.Args() {
+		if a.Name == name {
+			return a.Value
+		}
+	}
+	return nil
+}
+
 // compareFile compares with a file of testdata, which it writes anew when UPDATE is set.
 func compareFile(t *testing.T, name string, got []byte) {
 	t.Helper()

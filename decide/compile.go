@@ -245,12 +245,11 @@ func (w *writer) prompt(lines []Option, names []string, closing, reply string) (
 	b.WriteString("\n")
 	b.WriteString(closing)
 	p := prompt{tokens: w.f.question(b.String(), "")}
-	if reply == "" {
+	want, ok := w.f.follows(reply)
+	if !ok || reply == "" {
 		return p, nil
 	}
-	whole := w.f.question(b.String(), reply)
-	want, _ := w.f.next(reply)
-	if !slices.Equal(whole, slices.Concat(p.tokens, want)) {
+	if whole := w.f.question(b.String(), reply); !slices.Equal(whole, slices.Concat(p.tokens, want)) {
 		return p, fmt.Errorf("%w: question %q: %q does not follow its text as it follows the end alone", ErrLabels, w.q.ID, reply)
 	}
 	return p, nil

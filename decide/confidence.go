@@ -17,8 +17,8 @@ const (
 	Concentration Confidence = iota
 	// Entropy is 1 - H/ln K, with H the entropy in nats.
 	Entropy
-	// Mass is the probability of the answer times the label mass, as vLLM computes it. It needs the
-	// label mass.
+	// Mass is the probability of the answer times the label mass, as vLLM computes it; 0 where the read
+	// gives no label mass.
 	Mass
 )
 
@@ -33,6 +33,8 @@ func (c Confidence) Of(kind Kind, p []float64, mass float64) float64 {
 	k := float64(len(p))
 	top := argmax(p)
 	switch {
+	case c == Mass && mass != mass:
+		return 0 // there is none
 	case c == Mass:
 		return clamp(p[top] * mass)
 	case len(p) < 2:

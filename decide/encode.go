@@ -156,11 +156,7 @@ func (c *Compiler) extended(p chat.Prompt, history *chat.Rendered) (*chat.Render
 		*end = strings.TrimRightFunc(*end, unicode.IsSpace)
 	}
 	*end += insideLead + neutralQuestion
-	q := chat.Messages(turns...).WithTools(p.Tools()...)
-	for _, a := range p.Args() {
-		q = q.WithArg(a.Name, a.Value)
-	}
-	return c.model.Render(q, c.options.Clock)
+	return c.model.Render(replaced(p, turns), c.options.Clock)
 }
 
 // trailing returns the white space at the end of s.

@@ -85,13 +85,22 @@ func (f *frame) question(s, reply string) []int32 {
 	return f.tokens(scaffolding(f.open), text(f.lead+s+f.tail), scaffolding(f.close), text(reply))
 }
 
-// next returns the tokens that a reply adds after the frame, and false when it changes the ones before.
-func (f *frame) next(reply string) ([]int32, bool) {
+// follows returns the tokens that a reply adds to the frame, and false when it changes those before.
+func (f *frame) follows(reply string) ([]int32, bool) {
 	ids := f.tokens(text(f.tail), scaffolding(f.close), text(reply))
 	if len(ids) < len(f.base) || !slices.Equal(ids[:len(f.base)], f.base) {
 		return nil, false
 	}
 	return ids[len(f.base):], true
+}
+
+// next returns the tokens of a reply. Where a reply would change the tokens of the scaffolding before
+// it, it is encoded apart, as what a model generates there is. In text it has no place then.
+func (f *frame) next(reply string) ([]int32, bool) {
+	if ids, ok := f.follows(reply); ok || f.close == "" {
+		return ids, ok
+	}
+	return f.tokens(text(reply)), true
 }
 
 // one returns the token that a reply is, and false when it is not exactly one.

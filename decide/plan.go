@@ -22,6 +22,7 @@ type form struct {
 	spans []Span
 	reads int
 	rows  int
+	depth int // of the longest way through the spans
 }
 
 // Span is a run of tokens that continues the state (Parent 0) or span Parent-1, which comes before it.
@@ -88,9 +89,15 @@ func (c *Compiler) form(questions []Question, instructions string, b Border) (*f
 		}
 	}
 	f.spans = layout(f.asked)
+	ends := make([]int, len(f.spans))
 	for i := range f.spans {
-		f.rows += len(f.spans[i].Tokens)
-		f.reads += len(f.spans[i].Reads)
+		s := &f.spans[i]
+		f.rows += len(s.Tokens)
+		f.reads += len(s.Reads)
+		if ends[i] = len(s.Tokens); s.Parent > 0 {
+			ends[i] += ends[s.Parent-1]
+		}
+		f.depth = max(f.depth, ends[i])
 	}
 	return f, nil
 }
@@ -122,6 +129,15 @@ func (p *Plan) Rows(b Border) (int, error) {
 		return 0, err
 	}
 	return f.rows, nil
+}
+
+// Depth returns how many positions the longest way through the spans takes after the state.
+func (p *Plan) Depth(b Border) (int, error) {
+	f, err := p.form(b)
+	if err != nil {
+		return 0, err
+	}
+	return f.depth, nil
 }
 
 // Questions returns how many questions the plan answers.

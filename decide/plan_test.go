@@ -199,6 +199,44 @@ func TestTooFewLabels(t *testing.T) {
 	}
 }
 
+// TestCodes gives 4,096 options two tokens each, of a real vocabulary.
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	m := vocabulary(t, "qwen3")
+	for _, n := range []int{53, 521, 4096} {
+		p, err := decide.Compile(m, decide.Request{Questions: []decide.Question{decide.Choice("c", "Which?", letters(n)...)}}, decide.Options{})
+		if err != nil {
+			t.Errorf("%d options: %v", n, err)
+			continue
+		}
+		spans := spansOf(t, p)
+		first := len(spans[0].Reads[0].Labels)
+		if len(spans) != 1+first || first != (n+9)/10 {
+			t.Errorf("%d options: %d spans, %d first tokens", n, len(spans), first)
+		}
+		seen := map[[2]int32]bool{}
+		text := m.Tokenizer.Decode(spans[0].Tokens, false)
+		for i, s := range spans[1:] {
+			if s.Parent != 1 || len(s.Tokens) != 1 || len(s.Reads) != 1 {
+				t.Fatalf("%d options: %+v", n, s)
+			}
+			for _, id := range s.Reads[0].Labels {
+				pair := [2]int32{s.Tokens[0], id}
+				if seen[pair] {
+					t.Errorf("%d options: %v twice", n, pair)
+				}
+				seen[pair] = true
+				if code := m.Tokenizer.Decode(pair[:], false); i%50 == 0 && !strings.Contains(text, "\n"+strings.TrimSpace(code)+": option") {
+					t.Errorf("%d options: no line for the code %q", n, code)
+				}
+			}
+		}
+		if len(seen) != n {
+			t.Errorf("%d options: %d codes", n, len(seen))
+		}
+	}
+}
+
 func TestPlanOfAnotherModel(t *testing.T) {
 	t.Parallel()
 	m := stories(t)

@@ -25,6 +25,8 @@ type Request struct {
 	// Border is BorderNone for the one that shares most of the state with Generate, or
 	// BorderCanonical for the template's own render, whatever that shares.
 	Border Border
+	// Truncate says what is kept of a state that is too long for the context. Zero: it is refused.
+	Truncate Truncation
 
 	Confidence Confidence // which definition the answers hold; zero: Concentration
 	// An answer whose confidence or label mass is below these is Abstained. Zero: no threshold.

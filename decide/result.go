@@ -18,6 +18,7 @@ type Result struct {
 	Answers  []Answer
 	Usage    Usage
 	Border   Border
+	Cut      *Cut     // what was left out of the state; nil: nothing
 	Model    string   // name of the model that answered
 	Numerics string   // numerics id: equal ids and equal requests give equal bits
 	Warnings []string // settings that were ignored, and why

@@ -20,11 +20,11 @@ func (e *Engine) Decide(ctx context.Context, r decide.Request) (*decide.Result, 
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	state, err := e.decisions.Encode(r.State, r.Border)
+	plan, err := e.decisions.Compile(r)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := e.decisions.Compile(r)
+	state, cut, err := e.state(&r, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (e *Engine) Decide(ctx context.Context, r decide.Request) (*decide.Result, 
 	}
 	d.usage.Total = time.Since(begin)
 	return &decide.Result{
-		Answers: answers, Usage: d.usage, Border: state.Border, Model: e.info.Model, Numerics: e.info.Numerics,
+		Answers: answers, Usage: d.usage, Border: state.Border, Cut: cut, Model: e.info.Model, Numerics: e.info.Numerics,
 	}, nil
 }
 
@@ -50,6 +50,29 @@ func (e *Engine) Decide(ctx context.Context, r decide.Request) (*decide.Result, 
 // them in any number of requests.
 func (e *Engine) Compile(_ context.Context, r decide.Request) (*decide.Plan, error) {
 	return e.decisions.Compile(r)
+}
+
+// state encodes the request's state, so that the longest question fits into the context behind it.
+func (e *Engine) state(r *decide.Request, plan *decide.Plan) (decide.Encoded, *decide.Cut, error) {
+	state, err := e.decisions.Encode(r.State, r.Border)
+	if err != nil {
+		return state, nil, err
+	}
+	depth, err := plan.Depth(state.Form)
+	if err != nil {
+		return state, nil, err
+	}
+	room := e.info.Context - depth
+	if len(state.Tokens) <= room {
+		return state, nil, nil
+	}
+	n := len(state.Tokens)
+	state, cut, err := e.decisions.EncodeWithin(r.State, r.Border, r.Truncate, room)
+	if err == nil && len(state.Tokens) > room {
+		err = fmt.Errorf("%w: %w: State: %d tokens and the longest question %d more, the context is %d",
+			decide.ErrState, ErrTooLong, n, depth, e.info.Context)
+	}
+	return state, cut, err
 }
 
 // prior returns what an empty state gives to the options, where the request asks for it: kept from
@@ -78,24 +101,21 @@ func (e *Engine) read(ctx context.Context, r *decide.Request, plan *decide.Plan,
 	if err != nil {
 		return nil, err
 	}
-	d := &decision{
-		request: sched.Request{
-			Caller: r.Caller, Namespace: kvcache.Namespace{Salt: r.Namespace}, Priority: r.Priority, Tokens: state.Tokens,
-		},
-		skipMass: r.SkipMass, begin: begin, positionBytes: e.caps.BlockBytes / int64(e.caps.BlockSize),
-	}
-	d.usage.StateTokens = len(state.Tokens)
+	return e.readSpans(ctx, spans, sched.Request{
+		Caller: r.Caller, Namespace: kvcache.Namespace{Salt: r.Namespace}, Priority: r.Priority, Tokens: state.Tokens,
+	}, r.SkipMass, begin)
+}
+
+// readSpans runs spans behind the tokens of a request and waits for their readings.
+func (e *Engine) readSpans(ctx context.Context, spans []decide.Span, r sched.Request, skipMass bool, begin time.Time) (*decision, error) {
+	d := &decision{request: r, skipMass: skipMass, begin: begin, positionBytes: e.caps.BlockBytes / int64(e.caps.BlockSize)}
+	d.usage.StateTokens = len(r.Tokens)
 	n := 0
 	for i := range spans {
 		n += len(spans[i].Reads)
 	}
 	d.readings = make([]decide.Reading, n)
-	var depth int
-	d.waves, depth = split(spans, len(state.Tokens), e.caps.BlockSize, e.caps.ScratchBlocks)
-	if n := len(state.Tokens) + depth; n > e.info.Context {
-		return nil, fmt.Errorf("%w: %w: State: %d tokens and the longest question %d more, the context is %d",
-			decide.ErrState, ErrTooLong, len(state.Tokens), depth, e.info.Context)
-	}
+	d.waves = split(spans, len(state.Tokens), e.caps.BlockSize, e.caps.ScratchBlocks)
 	if err := e.loop.start(ctx, d, d.next()); err != nil {
 		return nil, err
 	}

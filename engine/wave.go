@@ -12,10 +12,10 @@ type wave struct {
 	first []int // number of each span's first read
 }
 
-// split divides spans that continue a state into waves, as few as scratch allows, and returns the rows
-// of the longest way through them. What several waves continue is computed in each. A span that does
-// not fit with those before it is a wave all the same, to be refused with both numbers.
-func split(spans []decide.Span, state, blockSize, scratch int) (waves []wave, depth int) {
+// split divides spans that continue a state into waves, as few as scratch allows. What several
+// waves continue is computed in each. A span that does not fit with those before it is a wave all the
+// same, to be refused with both numbers.
+func split(spans []decide.Span, state, blockSize, scratch int) (waves []wave) {
 	ends := make([]int, len(spans)) // rows up to the end of each
 	blocks := make([]int, len(spans))
 	first := make([]int, len(spans))
@@ -27,7 +27,6 @@ func split(spans []decide.Span, state, blockSize, scratch int) (waves []wave, de
 			before = ends[s.Parent-1]
 		}
 		ends[i] = before + len(s.Tokens)
-		depth = max(depth, ends[i])
 		blocks[i] = kvcache.BlocksFor(state+before, len(s.Tokens), blockSize)
 		total += blocks[i]
 		first[i] = reads
@@ -35,7 +34,7 @@ func split(spans []decide.Span, state, blockSize, scratch int) (waves []wave, de
 	}
 	// A state that is recomputed from within its last block takes a block of scratch too.
 	if total < scratch || len(spans) < 2 {
-		return []wave{{spans, first}}, depth
+		return []wave{{spans, first}}
 	}
 	var w wave
 	at := make([]int, len(spans)) // 1 + index in the wave; 0: not there
@@ -76,5 +75,5 @@ func split(spans []decide.Span, state, blockSize, scratch int) (waves []wave, de
 			at[j] = len(w.spans)
 		}
 	}
-	return append(waves, w), depth
+	return append(waves, w)
 }
