@@ -115,7 +115,7 @@ func (e *Engine) readSpans(ctx context.Context, spans []decide.Span, r sched.Req
 		n += len(spans[i].Reads)
 	}
 	d.readings = make([]decide.Reading, n)
-	d.waves = split(spans, len(state.Tokens), e.caps.BlockSize, e.caps.ScratchBlocks)
+	d.waves = split(spans, len(r.Tokens), e.caps.BlockSize, e.caps.ScratchBlocks)
 	if err := e.loop.start(ctx, d, d.next()); err != nil {
 		return nil, err
 	}
