@@ -106,22 +106,22 @@ func (s *Scheduler) measure(p *Plan, took time.Duration) {
 	history := 0
 	groups := map[kvcache.BlockID]*Job{}
 	for i := range p.Items {
-		item := &p.Items[i]
-		rows := 0
-		for _, sp := range item.Spans {
-			rows += len(sp.Tokens)
+		j := p.Items[i].Job
+		for _, sp := range p.Items[i].Spans {
+			if sp.Index >= 0 {
+				s.stats.Decisions += uint64(len(sp.Tokens))
+			} else {
+				history += len(sp.Tokens)
+			}
 		}
-		if item.Job.isDecision() {
-			s.stats.Decisions += uint64(rows)
-			if b := item.Job.leading(); b != kvcache.NoBlock {
+		if j.isDecision() && j.stage != gone {
+			if b := j.leading(); b != kvcache.NoBlock {
 				if first := groups[b]; first == nil {
-					groups[b] = item.Job
-				} else if first != item.Job {
+					groups[b] = j
+				} else if first != j {
 					s.stats.Merged++
 				}
 			}
-		} else {
-			history += rows
 		}
 	}
 	s.stats.Decodes += uint64(p.Shape.Decodes)

@@ -5,11 +5,13 @@
 //
 //	HOTPATH_DATA=folder go run ./examples/cachesim
 //
-// reads folder/traces (see -traces). Without traces it makes up conversations of its own.
+// reads folder/traces (see -traces). Without traces it makes up conversations of its own. With
+// -record it measures steps of the CPU backend, to fit the scheduler's cost model to.
 package main
 
 import (
 	"compress/gzip"
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -32,7 +34,15 @@ func main() {
 	image := flag.String("o", filepath.Join(os.TempDir(), "cachesim.png"), "where the plot goes; empty: none")
 	minutes := flag.Int("minutes", 5, "of each arrival trace to play for the latencies; 0: none")
 	quiet := flag.Bool("q", false, "no progress bar")
+	steps := flag.String("record", "", "measure steps of the CPU backend, write them to this file, and do nothing else")
+	file := flag.String("model", "", "model to record with; empty: the embedded one")
 	flag.Parse()
+	if *steps != "" {
+		if err := record(context.Background(), os.Stdout, *steps, *file, 2000); err != nil {
+			log.Fatal("cachesim: ", err)
+		}
+		return
+	}
 	if err := run(os.Stdout, *folder, *image, *minutes, *quiet); err != nil {
 		log.Fatal("cachesim: ", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"slices"
 	"testing"
@@ -253,6 +254,69 @@ func TestFitPredictsTheOtherHalf(t *testing.T) {
 			t.Errorf("coefficient %d: %v, the truth is %v", i, cost[i], truth[i])
 		}
 	}
+}
+
+// TestFitPredictsTheCPUBackend: testdata/cpu-steps.csv was recorded on two cores with the embedded
+// model (go run ./examples/cachesim -record). Fitted on its odd steps, the model predicts the even
+// ones within 20 %.
+func TestFitPredictsTheCPUBackend(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("testdata/cpu-steps.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, err := ReadSteps(bytes.NewReader(file))
+	if err != nil || len(steps) < 1000 {
+		t.Fatalf("%d steps: %v", len(steps), err)
+	}
+	var odd, even []sched.Sample
+	var predicted, measured time.Duration
+	for i, s := range steps {
+		if i%2 == 1 {
+			odd = append(odd, s)
+		} else {
+			even = append(even, s)
+		}
+	}
+	cost := sched.Fit(odd)
+	for _, s := range even {
+		predicted += cost.Time(s.Shape)
+		measured += s.Took
+	}
+	fit := Judge(cost, even)
+	t.Logf("%+v; %v predicted, %v measured", fit, predicted, measured)
+	if fit.Mean > 0.20 || fit.Median > 0.20 || (predicted-measured).Abs() > measured/5 {
+		t.Errorf("misses by %+v; %v predicted, %v measured", fit, predicted, measured)
+	}
+}
+
+// TestHourOfTraffic plays an hour of arrivals with decisions, long prompts and a small pool: every
+// call ends, and no block is lost.
+func TestHourOfTraffic(t *testing.T) {
+	if os.Getenv("HOTPATH_LONG") == "" {
+		t.Skip("HOTPATH_LONG is not set")
+	}
+	t.Parallel()
+	calls := withLong(azure(t, "conv"), time.Minute)
+	r, err := Run(calls, Config{
+		Blocks: 9_000, Scratch: 512, Cost: machine, Decide: 3, QuestionRows: 12,
+		Sched: sched.Config{StepRows: 2048, QueueTokens: 1 << 30, QueueRequests: 1 << 20},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range r.Calls {
+		if o.Err != nil || o.End <= 0 {
+			t.Fatalf("%+v", o)
+		}
+	}
+	if c := r.Cache; c.Referenced != 0 || c.Free+c.Cached != c.Blocks || c.ScratchFree != c.Scratch {
+		t.Errorf("something is lost: %+v", c)
+	}
+	if r.Took < 55*time.Minute || r.Sched.Preempted == 0 {
+		t.Errorf("%v, %+v", r.Took, r.Sched)
+	}
+	t.Logf("%d calls in %v and %d steps: %+v", len(r.Calls), r.Took, r.Steps, r.Sched)
 }
 
 func FuzzTraces(f *testing.F) {
