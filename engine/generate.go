@@ -34,13 +34,13 @@ func (e *Engine) generate(ctx context.Context, r *GenerateRequest, in input) (*G
 	if err != nil {
 		return nil, err
 	}
-	return collect(choices)
+	return collect(ctx, choices)
 }
 
 // collect waits for all choices.
-func collect(choices []*generation) (out *Generation, err error) {
+func collect(ctx context.Context, choices []*generation) (out *Generation, err error) {
 	for _, g := range choices {
-		<-g.done
+		g.await(ctx)
 		if err == nil {
 			err = g.err
 		}
@@ -84,6 +84,7 @@ func (e *Engine) stream(ctx context.Context, r *GenerateRequest, in input, start
 			quiet := true
 			for _, g := range slices.Clone(choices) {
 				events, over := g.read()
+				g.consult(ctx)
 				for _, ev := range events {
 					if !yield(ev, nil) {
 						return
@@ -129,7 +130,10 @@ func (e *Engine) generations(ctx context.Context, r *GenerateRequest, in input, 
 	}
 	var choices []*generation
 	for i := range max(r.N, 1) {
-		g := &generation{choice: i, begin: begin, seed: r.Seed, ready: ready, slow: e.opt.slow}
+		g := &generation{choice: i, begin: begin, seed: r.Seed, ready: ready, records: ready != nil, slow: e.opt.slow}
+		if ready == nil {
+			g.ready = make(chan struct{}, 1)
+		}
 		if err := g.resolve(e, r, &in); err != nil {
 			return nil, err
 		}
@@ -168,7 +172,7 @@ func (e *Engine) startGeneration(ctx context.Context, g *generation, r *Generate
 		Caller: r.Caller, Namespace: kvcache.Namespace{Salt: r.Namespace}, Priority: r.Priority,
 		Tokens: tokens, MaxTokens: g.most - (len(tokens) - len(prompt)),
 		// A choice that looks at the tokens before it cannot be made ahead of them.
-		Async: g.history == nil && g.guide == nil && g.lookup == 0 && e.caps.Wants.Has(backend.WantSample),
+		Async: g.history == nil && g.guide == nil && g.watch == nil && g.lookup == 0 && e.caps.Wants.Has(backend.WantSample),
 	})
 }
 
@@ -208,9 +212,12 @@ func (g *generation) resolve(e *Engine, r *GenerateRequest, in *input) error {
 	if err := g.resolveReply(e, r, in); err != nil {
 		return err
 	}
-	if g.lookup = r.Lookup; g.lookup > 0 && (g.history != nil || g.guide != nil || g.params.LogProbs) {
+	if err := g.resolveWatch(e, r, in); err != nil {
+		return err
+	}
+	if g.lookup = r.Lookup; g.lookup > 0 && (g.history != nil || g.guide != nil || g.watch != nil || g.params.LogProbs) {
 		g.lookup = 0
-		g.out.Warnings = append(g.out.Warnings, "Lookup: not used with penalties, log-probabilities or a constraint")
+		g.out.Warnings = append(g.out.Warnings, "Lookup: not used with penalties, log-probabilities, a constraint or OnDecision")
 	}
 	g.out.Model, g.out.Numerics = e.info.Model, e.info.Numerics
 	g.out.Usage.PromptTokens = len(prompt)

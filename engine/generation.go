@@ -43,11 +43,18 @@ type generation struct {
 	out Generation // the loop's until done is closed, then the caller's
 	err error
 
-	ready  chan struct{} // tells the reader of events; nil: nobody reads them
-	mu     sync.Mutex    // guards what follows; the loop's lock may be held before it, never after
-	events []Event
-	ended  bool
-	behind *time.Timer // runs while the reader is too far behind
+	watch   *Watch
+	prompt  []int32 // of the watch's decisions
+	closing []int32 // ends a turn for them
+	asking  bool    // a decision is to be made before the generation goes on
+	watched int     // tokens at the last one
+
+	ready   chan struct{} // capacity 1: there are events, a decision to be made, or the end
+	records bool          // events are kept for a reader
+	mu      sync.Mutex    // guards what follows; the loop's lock may be held before it, never after
+	events  []Event
+	ended   bool
+	behind  *time.Timer // runs while the reader is too far behind
 }
 
 func (g *generation) common() *call { return &g.call }
@@ -156,6 +163,7 @@ func (g *generation) choose(c *sample.Choice) error {
 			return err
 		}
 	}
+	g.pause()
 	return nil
 }
 
@@ -299,7 +307,7 @@ func (g *generation) complete() {
 
 // push hands an event to the reader, and pauses the job when the reader is too far behind.
 func (g *generation) push(ev Event) {
-	if g.ready == nil {
+	if !g.records {
 		return
 	}
 	g.mu.Lock()
@@ -321,8 +329,9 @@ func (g *generation) read() (events []Event, over bool) {
 	over = g.ended
 	behind := g.behind
 	g.behind = nil
+	asking := g.asking // a decision is due first: it lets the job go on
 	g.mu.Unlock()
-	if behind != nil && behind.Stop() {
+	if behind != nil && behind.Stop() && !asking {
 		g.loop.resume(g)
 	}
 	return events, over
@@ -340,9 +349,6 @@ func (l *loop) resume(t task) {
 
 // signal tells the reader that there are events, or the end.
 func (g *generation) signal(ended bool) {
-	if g.ready == nil {
-		return
-	}
 	g.mu.Lock()
 	g.ended = g.ended || ended
 	if ended && g.behind != nil {

@@ -23,6 +23,8 @@ type loop struct {
 	live    map[task]struct{} // every call that waits for its end
 	counted Stats
 
+	errands []errand // to do between steps
+
 	flights []*flight // steps under way, oldest first
 	spare   []*flight // to use again
 	sampler sample.Sampler
@@ -92,6 +94,7 @@ func (l *loop) turn() (more bool, err error) {
 			err = fmt.Errorf("%w: %v", ErrInternal, r)
 		}
 	}()
+	l.runErrands()
 	for len(l.flights) < l.e.caps.InFlight {
 		f := l.plan()
 		if f == nil {
@@ -111,6 +114,7 @@ func (l *loop) turn() (more bool, err error) {
 	l.mu.Unlock()
 	if ended {
 		l.close()
+		l.refuseErrands()
 		return false, nil
 	}
 	<-l.wake

@@ -46,6 +46,9 @@ type GenerateRequest struct {
 	// verified in one step. The text is the same with and without. 0: none; at most 64.
 	Lookup int
 
+	// OnDecision asks questions while the reply is written: see Every. Nil: none.
+	OnDecision *Watch
+
 	LogProbs    bool // report the log-probability of each chosen token
 	TopLogProbs int  // and of this many of the largest; at most sample.MaxTopLogProbs
 

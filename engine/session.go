@@ -112,7 +112,7 @@ func (s *Session) Generate(ctx context.Context, r GenerateRequest) (*Generation,
 		return nil, err
 	}
 	s.started(choices)
-	g, err := collect(choices)
+	g, err := collect(ctx, choices)
 	if err != nil {
 		s.end(nil)
 		return g, err
