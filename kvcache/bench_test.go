@@ -34,7 +34,7 @@ func BenchmarkMatchWide(b *testing.B) {
 }
 
 func BenchmarkTakeAndFree(b *testing.B) {
-	p := NewPool(1024, 16, NewLRU(1024))
+	p := newPool(1024, 16, NewLRU(1024))
 	for b.Loop() {
 		id, _, _ := p.Take(1)
 		p.Unref(id)
@@ -43,7 +43,7 @@ func BenchmarkTakeAndFree(b *testing.B) {
 
 // BenchmarkTakeByEviction takes the least recently used of 1,024 indexed blocks and gives it back.
 func BenchmarkTakeByEviction(b *testing.B) {
-	p := NewPool(1024, 16, NewLRU(1024))
+	p := newPool(1024, 16, NewLRU(1024))
 	for range 1024 {
 		id, _, _ := p.Take(1)
 		p.Keep(id, 0)

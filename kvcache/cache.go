@@ -29,9 +29,9 @@ type Options struct {
 type Cache struct {
 	mu      sync.Mutex
 	size    int
-	pool    *Pool
-	index   *Index
-	scratch *Scratch
+	pool    *pool
+	index   *index
+	scratch *scratch
 	states  *states // nil when the model has none
 	holds   holds
 	opt     Options
@@ -72,9 +72,9 @@ func New(o Options) (*Cache, error) {
 	}
 	c := &Cache{
 		size: o.BlockSize, opt: o,
-		pool:    NewPool(o.Blocks, o.BlockSize, o.Policy),
-		index:   NewIndex(o.Blocks, o.BlockSize),
-		scratch: NewScratch(BlockID(o.Blocks), o.Scratch),
+		pool:    newPool(o.Blocks, o.BlockSize, o.Policy),
+		index:   newIndex(o.Blocks, o.BlockSize),
+		scratch: newScratch(BlockID(o.Blocks), o.Scratch),
 		holds:   holds{count: make([]int32, o.Blocks)},
 	}
 	if o.States > 0 {

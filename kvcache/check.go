@@ -83,7 +83,7 @@ func (c *Cache) quickCheck() error {
 }
 
 // check verifies that children are listed with their parent, sorted, and none a sibling's prefix.
-func (x *Index) check() error {
+func (x *index) check() error {
 	listed := 0
 	list := func(up parent, kids []BlockID) error {
 		for i, b := range kids {
@@ -116,7 +116,7 @@ func (x *Index) check() error {
 	return nil
 }
 
-func (s *states) check(x *Index) error {
+func (s *states) check(x *index) error {
 	seen := make([]int, len(s.refs))
 	for _, id := range s.free {
 		seen[id]++

@@ -4,8 +4,8 @@
 //
 // # The types that matter
 //
-//   - [Cache] ties the parts together: [Pool] (blocks, counts, sealed lengths, free order), [Index]
-//     (tokens to blocks) and [Scratch] (blocks for reads).
+//   - [Cache] ties the parts together: the pool (blocks, counts, sealed lengths, free order), the
+//     index (tokens to blocks) and scratch (blocks for reads). [Policy] says who is evicted.
 //   - [Cache.Match] finds a prefix and returns a [Hit] that holds references on its blocks.
 //   - [Sequence] is one token history and its block table: Reserve before a step, Seal after it.
 //   - [Hold] pins a prefix.

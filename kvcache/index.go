@@ -2,12 +2,12 @@ package kvcache
 
 import "math"
 
-// Index maps token prefixes to blocks: a trie whose nodes are blocks, so that a node's tokens are
+// index maps token prefixes to blocks: a trie whose nodes are blocks, so that a node's tokens are
 // exactly those of its block's sealed rows. The children of a node are sorted by their tokens;
 // finding the longest shared prefix is a binary search that compares tokens, so there are no
 // hashes to collide. Only full blocks have children, and no child's tokens are a prefix of a
 // sibling's.
-type Index struct {
+type index struct {
 	size   int
 	nodes  []node
 	tokens []int32 // size for each block
@@ -33,9 +33,9 @@ type root struct {
 	kids []BlockID
 }
 
-// NewIndex returns an empty index over the given number of blocks.
-func NewIndex(blocks, size int) *Index {
-	x := &Index{size: size, nodes: make([]node, blocks), tokens: make([]int32, blocks*size), byName: map[Namespace]parent{}}
+// newIndex returns an empty index over the given number of blocks.
+func newIndex(blocks, size int) *index {
+	x := &index{size: size, nodes: make([]node, blocks), tokens: make([]int32, blocks*size), byName: map[Namespace]parent{}}
 	for i := range x.nodes {
 		x.nodes[i].up = unindexed
 	}
@@ -43,30 +43,30 @@ func NewIndex(blocks, size int) *Index {
 }
 
 // Has says whether the block is indexed.
-func (x *Index) Has(b BlockID) bool { return x.nodes[b].up != unindexed }
+func (x *index) Has(b BlockID) bool { return x.nodes[b].up != unindexed }
 
 // Tokens returns the tokens that the block is indexed under; it is a view.
-func (x *Index) Tokens(b BlockID) []int32 {
+func (x *index) Tokens(b BlockID) []int32 {
 	at := int(b) * x.size
 	return x.tokens[at : at+int(x.nodes[b].n)]
 }
 
 // Parent returns the block before b, or NoBlock for the first of its sequence.
-func (x *Index) Parent(b BlockID) BlockID {
+func (x *index) Parent(b BlockID) BlockID {
 	if up := x.nodes[b].up; up >= 0 {
 		return BlockID(up)
 	}
 	return NoBlock
 }
 
-func (x *Index) kids(p parent) *[]BlockID {
+func (x *index) kids(p parent) *[]BlockID {
 	if p >= 0 {
 		return &x.nodes[p].kids
 	}
 	return &x.roots[^p].kids
 }
 
-func (x *Index) root(ns Namespace) parent {
+func (x *index) root(ns Namespace) parent {
 	if p, ok := x.byName[ns]; ok {
 		return p
 	}
@@ -98,7 +98,7 @@ func shared(a, b []int32) (n, order int) {
 }
 
 // find returns where toks sorts among kids.
-func (x *Index) find(kids []BlockID, toks []int32) int {
+func (x *index) find(kids []BlockID, toks []int32) int {
 	lo, hi := 0, len(kids)
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
@@ -113,7 +113,7 @@ func (x *Index) find(kids []BlockID, toks []int32) int {
 
 // best returns the child that shares the longest prefix with toks: in sorted order it is next to
 // the place where toks would stand.
-func (x *Index) best(kids []BlockID, toks []int32) (b BlockID, n int) {
+func (x *index) best(kids []BlockID, toks []int32) (b BlockID, n int) {
 	b = NoBlock
 	at := 0
 	if len(kids) > 1 {
@@ -133,7 +133,7 @@ const maxAlike = 16
 // alike visits the block and those of its siblings that share leading rows with its first rows
 // tokens, with how many, until visit returns false. Siblings are sorted by their tokens, so those
 // that share most are the nearest.
-func (x *Index) alike(b BlockID, rows int, visit func(b BlockID, rows int) bool) {
+func (x *index) alike(b BlockID, rows int, visit func(b BlockID, rows int) bool) {
 	if !visit(b, rows) || !x.Has(b) {
 		return
 	}
@@ -155,7 +155,7 @@ func (x *Index) alike(b BlockID, rows int, visit func(b BlockID, rows int) bool)
 
 // Match appends to blocks those that cover a prefix of tokens, and returns them with the prefix's
 // length: full blocks and then, at most, the leading part of one more.
-func (x *Index) Match(ns Namespace, tokens []int32, blocks []BlockID) ([]BlockID, int) {
+func (x *index) Match(ns Namespace, tokens []int32, blocks []BlockID) ([]BlockID, int) {
 	at, ok := x.byName[ns]
 	if !ok {
 		return blocks, 0
@@ -180,7 +180,7 @@ func (x *Index) Match(ns Namespace, tokens []int32, blocks []BlockID) ([]BlockID
 // sealed rows. It returns the block that now stands for those tokens: b itself, or an indexed
 // block that already covers them, in which case b is not indexed. shorter is the block whose
 // tokens were a mere prefix of b's and which therefore left the index, or NoBlock.
-func (x *Index) Put(ns Namespace, before, b BlockID, tokens []int32) (stands, shorter BlockID) {
+func (x *index) Put(ns Namespace, before, b BlockID, tokens []int32) (stands, shorter BlockID) {
 	up := parent(before)
 	if before == NoBlock {
 		up = x.root(ns)
@@ -213,14 +213,14 @@ func (x *Index) Put(ns Namespace, before, b BlockID, tokens []int32) (stands, sh
 }
 
 // unlink takes a childless block out, keeping its parent's root alive for what follows.
-func (x *Index) unlink(b BlockID) {
+func (x *index) unlink(b BlockID) {
 	if x.Has(b) {
 		x.detach(b)
 		x.count--
 	}
 }
 
-func (x *Index) detach(b BlockID) {
+func (x *index) detach(b BlockID) {
 	kids := x.kids(x.nodes[b].up)
 	at := x.find(*kids, x.Tokens(b))
 	copy((*kids)[at:], (*kids)[at+1:])
@@ -229,7 +229,7 @@ func (x *Index) detach(b BlockID) {
 }
 
 // Remove takes the block and all that continues it out of the index and calls gone for each.
-func (x *Index) Remove(b BlockID, gone func(BlockID)) {
+func (x *index) Remove(b BlockID, gone func(BlockID)) {
 	if !x.Has(b) {
 		return
 	}
@@ -244,7 +244,7 @@ func (x *Index) Remove(b BlockID, gone func(BlockID)) {
 }
 
 // drop is iterative: a sequence of a million tokens is a chain as deep.
-func (x *Index) drop(b BlockID, gone func(BlockID)) {
+func (x *index) drop(b BlockID, gone func(BlockID)) {
 	stack := []BlockID{b}
 	for len(stack) > 0 {
 		b := stack[len(stack)-1]

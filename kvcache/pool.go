@@ -1,8 +1,9 @@
 package kvcache
 
-// Pool counts the references and sealed rows of a fixed number of blocks and knows which block is
+// pool counts the references and sealed rows of a fixed number of blocks and knows which block is
 // handed out next: one that the index does not know, else the policy's victim. It knows no tokens.
-type Pool struct {
+// The methods with capital letters are its face to the rest of the package, here and in index.
+type pool struct {
 	size   int
 	ref    []int32
 	sealed []int32  // rows below this never change again
@@ -20,9 +21,9 @@ type Pool struct {
 	ages  histogram // how long evicted blocks had been idle
 }
 
-// NewPool returns a pool in which every block is free.
-func NewPool(blocks, size int, policy Policy) *Pool {
-	p := &Pool{
+// newPool returns a pool in which every block is free.
+func newPool(blocks, size int, policy Policy) *pool {
+	p := &pool{
 		size: size, policy: policy,
 		ref: make([]int32, blocks), sealed: make([]int32, blocks), writer: make([]uint64, blocks),
 		kept: make([]bool, blocks), hits: make([]uint32, blocks), depth: make([]int32, blocks),
@@ -36,11 +37,11 @@ func NewPool(blocks, size int, policy Policy) *Pool {
 }
 
 // Available is how many blocks Take can hand out.
-func (p *Pool) Available() int { return len(p.free) + p.idle }
+func (p *pool) Available() int { return len(p.free) + p.idle }
 
 // Take hands out a block with one reference and no sealed row. When evicted is true the block was
 // kept until now and the caller must drop its key.
-func (p *Pool) Take(writer uint64) (b BlockID, evicted, ok bool) {
+func (p *pool) Take(writer uint64) (b BlockID, evicted, ok bool) {
 	if n := len(p.free); n > 0 {
 		b, p.free = p.free[n-1], p.free[:n-1]
 	} else if b, ok = p.policy.Victim(); ok {
@@ -58,7 +59,7 @@ func (p *Pool) Take(writer uint64) (b BlockID, evicted, ok bool) {
 }
 
 // Ref adds a reference.
-func (p *Pool) Ref(b BlockID) {
+func (p *pool) Ref(b BlockID) {
 	if p.ref[b] == 0 {
 		p.policy.Remove(b)
 		p.idle--
@@ -67,7 +68,7 @@ func (p *Pool) Ref(b BlockID) {
 }
 
 // Unref drops a reference; the last one makes the block evictable when kept, else free.
-func (p *Pool) Unref(b BlockID) {
+func (p *pool) Unref(b BlockID) {
 	p.ref[b]--
 	if p.ref[b] > 0 {
 		return
@@ -83,14 +84,14 @@ func (p *Pool) Unref(b BlockID) {
 }
 
 // Keep says that the index now knows the block, depth blocks from its sequence's start.
-func (p *Pool) Keep(b BlockID, depth int) {
+func (p *pool) Keep(b BlockID, depth int) {
 	if !p.kept[b] {
 		p.kept[b], p.hits[b], p.depth[b] = true, 0, int32(depth)
 	}
 }
 
 // Forget says that the index no longer knows the block.
-func (p *Pool) Forget(b BlockID) {
+func (p *pool) Forget(b BlockID) {
 	if !p.kept[b] {
 		return
 	}
@@ -103,7 +104,7 @@ func (p *Pool) Forget(b BlockID) {
 }
 
 // Seal raises the sealed length; a full block has no writer any more.
-func (p *Pool) Seal(b BlockID, rows int) {
+func (p *pool) Seal(b BlockID, rows int) {
 	if int32(rows) > p.sealed[b] {
 		p.sealed[b] = int32(rows)
 	}
@@ -114,7 +115,7 @@ func (p *Pool) Seal(b BlockID, rows int) {
 
 // Claim makes the sequence the writer of the block's rows from slot on, if that changes no sealed
 // row and takes the right from nobody.
-func (p *Pool) Claim(b BlockID, slot int, writer uint64) bool {
+func (p *pool) Claim(b BlockID, slot int, writer uint64) bool {
 	if int(p.sealed[b]) > slot || (p.writer[b] != 0 && p.writer[b] != writer) {
 		return false
 	}
@@ -123,12 +124,12 @@ func (p *Pool) Claim(b BlockID, slot int, writer uint64) bool {
 }
 
 // Writable says whether Claim would succeed.
-func (p *Pool) Writable(b BlockID, slot int, writer uint64) bool {
+func (p *pool) Writable(b BlockID, slot int, writer uint64) bool {
 	return int(p.sealed[b]) <= slot && (p.writer[b] == 0 || p.writer[b] == writer)
 }
 
 // Yield gives up the right to write.
-func (p *Pool) Yield(b BlockID, writer uint64) {
+func (p *pool) Yield(b BlockID, writer uint64) {
 	if p.writer[b] == writer {
 		p.writer[b] = 0
 	}

@@ -69,7 +69,27 @@ func mix(h uint64, token int32) uint64 {
 	return h ^ h>>29
 }
 
-func newWorld(t *testing.T, seed uint64, blocks, size int) *world {
+// anyone evicts in no order at all: heads before tails, too.
+type anyone struct {
+	idle []BlockID
+	r    *rand.Rand
+}
+
+func (a *anyone) Add(b BlockID, _ Use) { a.idle = append(a.idle, b) }
+
+func (a *anyone) Remove(b BlockID) {
+	i := slices.Index(a.idle, b)
+	a.idle = slices.Delete(a.idle, i, i+1)
+}
+
+func (a *anyone) Victim() (BlockID, bool) {
+	if len(a.idle) == 0 {
+		return NoBlock, false
+	}
+	return a.idle[a.r.IntN(len(a.idle))], true
+}
+
+func newWorld(t *testing.T, seed uint64, blocks, size int, policy Policy) *world {
 	w := &world{
 		t: t, r: rand.New(rand.NewPCG(seed, 1)), size: size, now: time.Unix(1e9, 0),
 		indexed: map[BlockID]modelKey{}, idleAt: map[BlockID]int{},
@@ -79,7 +99,7 @@ func newWorld(t *testing.T, seed uint64, blocks, size int) *world {
 		w.rows[i] = make([]uint64, size)
 	}
 	w.c = newCache(t, Options{
-		Blocks: blocks, BlockSize: size, Scratch: 8, HoldShare: 0.4,
+		Blocks: blocks, BlockSize: size, Scratch: 8, HoldShare: 0.4, Policy: policy,
 		Now: func() time.Time { return w.now }, Events: w.event,
 	})
 	return w
@@ -389,7 +409,10 @@ func (w *world) invariants() {
 
 // idleOrder notes which blocks lost their last reference in this operation, in the policy's order.
 func (w *world) idleOrder() {
-	l := w.c.opt.Policy.(*LRU)
+	l, ok := w.c.opt.Policy.(*LRU)
+	if !ok {
+		return
+	}
 	end := BlockID(len(l.next) - 1)
 	for b := range w.idleAt {
 		if w.c.pool.ref[b] > 0 || !w.c.index.Has(b) {
@@ -414,9 +437,13 @@ func TestRandomOperations(t *testing.T) {
 	const shards = 4
 	for shard := range shards {
 		blocks, size := []int{12, 20, 9, 16}[shard], []int{4, 3, 1, 5}[shard]
-		t.Run(fmt.Sprintf("%d blocks of %d", blocks, size), func(t *testing.T) {
+		var policy Policy
+		if shard == 3 {
+			policy = &anyone{r: rand.New(rand.NewPCG(4, 4))}
+		}
+		t.Run(fmt.Sprintf("%d blocks of %d, %T", blocks, size, policy), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, uint64(shard), blocks, size)
+			w := newWorld(t, uint64(shard), blocks, size, policy)
 			for i := range operations / shards {
 				w.step()
 				w.idleOrder()

@@ -1,16 +1,16 @@
 package kvcache
 
-// Scratch hands out blocks for reads: same format as the pool's, never indexed, owned by one
+// scratch hands out blocks for reads: same format as the pool's, never indexed, owned by one
 // request until it gives them back.
-type Scratch struct {
+type scratch struct {
 	first BlockID
 	total int
 	free  []BlockID
 }
 
-// NewScratch returns n free blocks with ids from first on.
-func NewScratch(first BlockID, n int) *Scratch {
-	s := &Scratch{first: first, total: n, free: make([]BlockID, n)}
+// newScratch returns n free blocks with ids from first on.
+func newScratch(first BlockID, n int) *scratch {
+	s := &scratch{first: first, total: n, free: make([]BlockID, n)}
 	for i := range s.free {
 		s.free[i] = first + BlockID(n-1-i)
 	}
@@ -19,7 +19,7 @@ func NewScratch(first BlockID, n int) *Scratch {
 
 // Take returns n blocks. ErrScratch when that is more than there are at all, ErrBusy when it is
 // more than are free now.
-func (s *Scratch) Take(n int) ([]BlockID, error) {
+func (s *scratch) Take(n int) ([]BlockID, error) {
 	switch {
 	case n < 0:
 		return nil, &CapacityError{Err: ErrRows, Need: n, Have: s.total}
@@ -36,4 +36,4 @@ func (s *Scratch) Take(n int) ([]BlockID, error) {
 }
 
 // Give takes back blocks that Take returned.
-func (s *Scratch) Give(blocks []BlockID) { s.free = append(s.free, blocks...) }
+func (s *scratch) Give(blocks []BlockID) { s.free = append(s.free, blocks...) }

@@ -16,10 +16,11 @@ const maxAttempts = 64
 const retryAfterSteps = 16
 
 // admit moves jobs from the queue to the running ones, in fair order. One that finds no room is
-// skipped, not waited for, until it has been overtaken too often: then only reads may pass.
-func (s *Scheduler) admit(p *Plan) {
+// skipped, not waited for, until it has been overtaken too often: then only reads may pass. It
+// returns whether the rest of the queue is still to be looked at.
+func (s *Scheduler) admit(p *Plan) (more bool) {
 	if len(s.queue) == 0 {
-		return
+		return false
 	}
 	low := 0 // priority of the least important running job
 	for i, j := range s.running {
@@ -44,7 +45,7 @@ func (s *Scheduler) admit(p *Plan) {
 	skipped := 0
 	fairly(turns, served, func(i int) (int, bool) {
 		j := jobs[i]
-		if len(s.running) >= s.cfg.Running || attempts >= maxAttempts {
+		if more = attempts >= maxAttempts; more || len(s.running) >= s.cfg.Running {
 			return 0, false
 		}
 		if j.follows() || waitFor && !j.isDecision() {
@@ -87,6 +88,7 @@ func (s *Scheduler) admit(p *Plan) {
 			return 0, true
 		}
 	})
+	return more
 }
 
 // overtake counts an admission past every job that found no room before.

@@ -76,7 +76,9 @@ func (s *Scheduler) Plan() *Plan {
 	s.now = s.cfg.Now()
 	p := &Plan{}
 	s.expire(p)
-	s.admit(p)
+	for passes := len(s.queue) / maxAttempts; s.admit(p) && len(s.running) == 0 && passes > 0; passes-- {
+		// Nothing runs, so no later plan would look at the rest of the queue.
+	}
 	in := input{
 		limits: limits{rows: s.cfg.StepRows, shares: s.cfg.Shares, stretch: s.cfg.Stretch, minPrefill: s.cfg.MinPrefill},
 		cost:   s.cfg.Cost, size: s.cache.BlockSize(),
