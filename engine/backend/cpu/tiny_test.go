@@ -75,11 +75,12 @@ func prefill(t testing.TB, r backend.Runner, tokens []int32, chunk int, want []i
 }
 
 // tiny runs a case on a path and compares with the other engine.
-func tiny(t *testing.T, c backendtest.TinyCase, opts ...cpu.Option) {
+func tiny(t *testing.T, c backendtest.TinyCase, path string, opts ...cpu.Option) {
 	rows := c.Rows(t)
-	if race.Enabled {
-		rows = rows[:min(4, len(rows))]
+	if (race.Enabled || path == "generic") && !backendtest.Long() {
+		rows = rows[:min(4, len(rows))] // the later ones take seconds
 	}
+	opts = append(opts, cpu.WithPath(path))
 	want := make([]int, len(rows))
 	for i, row := range rows {
 		want[i] = row.Row
@@ -96,12 +97,12 @@ func TestFloatEqualsOtherEngine(t *testing.T) {
 	t.Parallel()
 	for _, path := range cpu.Paths() {
 		for _, c := range backendtest.TinyCases(t) {
-			if !c.Exact || path == "generic" && len(cpu.Paths()) > 1 && !backendtest.Long() && c.Weights != quant.F32 {
+			if !c.Exact {
 				continue
 			}
 			t.Run(path+"/"+c.Name, func(t *testing.T) {
 				t.Parallel()
-				tiny(t, c, cpu.WithPath(path), cpu.WithArithmetic(cpu.Float))
+				tiny(t, c, path, cpu.WithArithmetic(cpu.Float))
 			})
 		}
 	}
@@ -112,12 +113,12 @@ func TestRoundedIsNearOtherEngine(t *testing.T) {
 	t.Parallel()
 	for _, path := range cpu.Paths() {
 		for _, c := range backendtest.TinyCases(t) {
-			if c.Exact && c.Weights != quant.F32 || path == "generic" && len(cpu.Paths()) > 1 && !backendtest.Long() && c.KV != quant.BF16 {
+			if c.Exact && c.Weights != quant.F32 {
 				continue
 			}
 			t.Run(path+"/"+c.Name, func(t *testing.T) {
 				t.Parallel()
-				tiny(t, c, cpu.WithPath(path))
+				tiny(t, c, path)
 			})
 		}
 	}
