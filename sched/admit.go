@@ -22,12 +22,10 @@ func (s *Scheduler) admit(p *Plan) (more bool) {
 	if len(s.queue) == 0 {
 		return false
 	}
-	low := 0 // priority of the least important running job
-	for i, j := range s.running {
+	low := highest // value of the least valuable running job
+	for _, j := range s.running {
 		j.boost = 0
-		if i == 0 || j.Priority < low {
-			low = j.Priority
-		}
+		low = min(low, j.value())
 	}
 	for _, j := range s.queue {
 		j.follows()
@@ -48,7 +46,7 @@ func (s *Scheduler) admit(p *Plan) (more bool) {
 		if more = attempts >= maxAttempts; more || len(s.running) >= s.cfg.Running {
 			return 0, false
 		}
-		if j.follows() || waitFor && !j.isDecision() {
+		if j.paused || j.follows() || waitFor && !j.isDecision() {
 			return 0, true
 		}
 		if j.noRoom && free < j.lacking && j.Priority <= low && s.steps-j.tried < retryAfterSteps {
@@ -173,17 +171,17 @@ func (s *Scheduler) try(j *Job, free int, readsOnly bool) (blocks, rows int, err
 	return blocks, missing + j.rowsOf, nil
 }
 
-// makeRoom preempts running jobs of a lower priority than j's, the least valuable first, if that
+// makeRoom preempts running jobs that are worth less than j, the least valuable first, if that
 // gives the blocks that j lacks.
 func (s *Scheduler) makeRoom(j *Job, lacks int) bool {
 	var victims []*Job
 	for _, o := range s.running {
-		if o.preemptible() && max(o.Priority, o.boost) < j.Priority {
+		if o.preemptible() && o.value() < j.Priority {
 			victims = append(victims, o)
 		}
 	}
 	slices.SortFunc(victims, func(a, b *Job) int {
-		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(b.arrival, a.arrival))
+		return cmp.Or(cmp.Compare(a.value(), b.value()), cmp.Compare(b.arrival, a.arrival))
 	})
 	for i, o := range victims {
 		// A victim also takes with it what it still needs, and its claim to a spare block.
@@ -196,6 +194,20 @@ func (s *Scheduler) makeRoom(j *Job, lacks int) bool {
 		}
 	}
 	return false
+}
+
+// A slow reader is worth less than anything, and nothing is worth more than highest.
+const (
+	lowest  = -1 << 62
+	highest = 1 << 62
+)
+
+// value is the priority by which the job keeps its blocks.
+func (j *Job) value() int {
+	if j.paused {
+		return lowest
+	}
+	return max(j.Priority, j.boost)
 }
 
 // preemptible says that the job's blocks could be taken from it now.

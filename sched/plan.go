@@ -130,9 +130,7 @@ func (s *Scheduler) candidates(skip map[*Job]bool) []candidate {
 	out, picked := s.scratch.candidates[:0], s.scratch.picked[:0]
 	for _, j := range s.running {
 		c := candidate{turn: j.turn(0)}
-		if j.paused {
-			c.priority = lowest
-		}
+		c.priority = j.value()
 		c.victim = j.preemptible()
 		if !j.paused && !j.broken && !skip[j] {
 			j.wants(&c, size)
@@ -144,9 +142,6 @@ func (s *Scheduler) candidates(skip map[*Job]bool) []candidate {
 	s.scratch.candidates, s.scratch.picked = out, picked
 	return out
 }
-
-// lowest is the priority of a slow reader when someone must give up blocks.
-const lowest = -1 << 62
 
 // wants fills in which rows the job could run now.
 func (j *Job) wants(c *candidate, size int) {

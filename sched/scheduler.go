@@ -264,8 +264,8 @@ func (j *Job) Accept(n int) error {
 	return j.seq.Truncate(keep)
 }
 
-// SetReady pauses the job while ready is false: a slow reader. It keeps its blocks, and is the
-// first to give them up.
+// SetReady pauses the job while ready is false: a slow reader. It keeps its blocks until somebody
+// else, of whatever priority, needs them.
 func (j *Job) SetReady(ready bool) { j.paused = !ready }
 
 // Finish ends the job: it is done, was cancelled, or failed. Its blocks go back now, or when the
