@@ -27,8 +27,8 @@ func (r *Request) Check() error {
 	if r.Border != BorderNone && r.Border != BorderCanonical {
 		return fmt.Errorf("%w: Border: %v, must be %v or %v", ErrRequest, r.Border, BorderNone, BorderCanonical)
 	}
-	if err := checkReads(r.Method, r.Orders, r.Length); err != nil {
-		return fmt.Errorf("%w: %w", ErrRequest, err)
+	if wrong := wrongReads(r.Method, r.Orders, r.Length); wrong != "" {
+		return fmt.Errorf("%w: %s", ErrRequest, wrong)
 	}
 	if r.Confidence > Mass {
 		return fmt.Errorf("%w: Confidence: %d, the definitions are 0 to %d", ErrRequest, r.Confidence, Mass)
@@ -45,17 +45,17 @@ func (r *Request) Check() error {
 	return checkQuestions(r.Questions)
 }
 
-// checkReads refuses ways to read options that there are not.
-func checkReads(m Method, orders int, l Length) error {
+// wrongReads says which way to read options there is not.
+func wrongReads(m Method, orders int, l Length) string {
 	switch {
 	case m > Each:
-		return fmt.Errorf("Method: %d, the methods are %d to %d", m, Automatic, Each)
+		return fmt.Sprintf("Method: %d, the methods are %d to %d", m, Automatic, Each)
 	case orders < 0 || orders > MaxOrders:
-		return fmt.Errorf("Orders: %d, must be 0 to %d", orders, MaxOrders)
+		return fmt.Sprintf("Orders: %d, must be 0 to %d", orders, MaxOrders)
 	case l > PerByte:
-		return fmt.Errorf("Length: %d, the normalisations are %d to %d", l, Sum, PerByte)
+		return fmt.Sprintf("Length: %d, the normalisations are %d to %d", l, Sum, PerByte)
 	}
-	return nil
+	return ""
 }
 
 func checkQuestions(list []Question) error {
@@ -89,8 +89,8 @@ func (q *Question) check() error {
 	if !(q.MinConfidence >= 0 && q.MinConfidence <= 1) {
 		return fail("MinConfidence", "%v, must be 0 to 1", q.MinConfidence)
 	}
-	if err := checkReads(q.Method, q.Orders, q.Length); err != nil {
-		return fmt.Errorf("%w: question %q: %w", ErrRequest, q.ID, err)
+	if wrong := wrongReads(q.Method, q.Orders, q.Length); wrong != "" {
+		return fmt.Errorf("%w: question %q: %s", ErrRequest, q.ID, wrong)
 	}
 	size := len(q.Instructions)
 	for _, o := range q.Options {

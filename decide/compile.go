@@ -1,8 +1,6 @@
 package decide
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -271,23 +269,6 @@ func writeOption(b *strings.Builder, o Option) {
 		b.WriteString(" - ")
 		b.WriteString(o.Description)
 	}
-}
-
-// keyOf returns the identity of a question as it is compiled.
-func keyOf(b Border, instructions string, q *Question) [32]byte {
-	buf := []byte{byte(b), byte(q.Kind), byte(q.Method), byte(q.Length)}
-	buf = binary.AppendUvarint(buf, uint64(q.Orders))
-	add := func(s string) {
-		buf = binary.AppendUvarint(buf, uint64(len(s)))
-		buf = append(buf, s...)
-	}
-	add(instructions)
-	add(q.Instructions)
-	for _, o := range q.Options {
-		add(o.Name)
-		add(o.Description)
-	}
-	return sha256.Sum256(buf)
 }
 
 // size is about how many values the question keeps.

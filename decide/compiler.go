@@ -15,7 +15,7 @@ type Options struct {
 }
 
 // Compiler encodes the states and compiles the questions of one model. It keeps what it found out
-// about the model's template and the questions it has compiled lately, within a bound. It is safe for
+// about the model's template, and the states and questions of late, within a bound. It is safe for
 // concurrent use.
 type Compiler struct {
 	model   *model.Model
@@ -28,11 +28,13 @@ type Compiler struct {
 	mu     sync.Mutex
 	frames [borders]*frame
 
+	states recent[Encoded]
 	asked  recent[*asked]
 	priors recent[[]float64]
 }
 
-// What a Compiler keeps at most, twice: tokens of questions, and values of priors.
+// What a Compiler keeps at most, twice: tokens of states, about as many values of questions, and
+// values of priors.
 const (
 	keepTokens = 1 << 20
 	keepPriors = 1 << 18
@@ -41,7 +43,7 @@ const (
 // NewCompiler returns a Compiler for a model, which must stay open while it is used.
 func NewCompiler(m *model.Model, o Options) *Compiler {
 	c := &Compiler{model: m, options: o}
-	c.asked.most, c.priors.most = keepTokens, keepPriors
+	c.states.most, c.asked.most, c.priors.most = keepTokens, keepTokens, keepPriors
 	c.encoder = sync.OnceValue(func() *chat.Encoder {
 		if _, enc, err := m.Chat(); err == nil {
 			return enc

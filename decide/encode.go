@@ -11,11 +11,12 @@ import (
 )
 
 // Encoded is a state in tokens. Those of a chat state are the first of those that Generate computes
-// for the same prompt.
+// for the same prompt. The slices must not be changed.
 type Encoded struct {
 	Tokens []int32
 	Border Border // as the result names it
 	Form   Border // whose spans continue the tokens: Border, or the one that Canonical came to
+	Hidden []int  // messages with a content of which the template shows nothing
 }
 
 // Encode returns the tokens of a state and the border that follows them. Text and JSON are one user
@@ -67,8 +68,21 @@ func (c *Compiler) encodeState(s State, want Border) (e Encoded, err error) {
 	return e, err
 }
 
-// encodeMessages finds the form in which a question meets the messages.
+// encodeMessages encodes messages, or finds them among those encoded lately.
 func (c *Compiler) encodeMessages(p chat.Prompt, want Border, d *declared) (Encoded, error) {
+	key := stateKey(p, want)
+	if e, ok := c.states.get(key); ok {
+		return e, nil
+	}
+	e, err := c.meet(p, want, d)
+	if err == nil {
+		c.states.put(key, e, len(e.Tokens)+16)
+	}
+	return e, err
+}
+
+// meet finds the form in which a question meets the messages.
+func (c *Compiler) meet(p chat.Prompt, want Border, d *declared) (Encoded, error) {
 	history, err := c.model.Render(p, c.options.Clock)
 	if err != nil {
 		return Encoded{}, err
@@ -79,7 +93,7 @@ func (c *Compiler) encodeMessages(p chat.Prompt, want Border, d *declared) (Enco
 		return Encoded{}, fmt.Errorf("%w: the template marks no end of the last turn", ErrState)
 	}
 	if d != nil { // its questions take the place of a turn
-		return Encoded{Tokens: c.head(history, end), Border: BorderAppended}, nil
+		return Encoded{Tokens: c.head(history, end), Border: BorderAppended, Hidden: history.Dropped}, nil
 	}
 	s, err := c.scaffold()
 	if err != nil {
@@ -107,7 +121,7 @@ func (c *Compiler) encodeMessages(p chat.Prompt, want Border, d *declared) (Enco
 	if form == BorderInside && content < end {
 		cuts = []int{content, end}
 	}
-	return Encoded{c.head(history, cuts...), form, form}, nil
+	return Encoded{c.head(history, cuts...), form, form, history.Dropped}, nil
 }
 
 // insideLead separates a question from the content that it is put to the end of.
@@ -131,7 +145,7 @@ func (c *Compiler) canonical(p chat.Prompt, history *chat.Rendered, s scaffold, 
 	if !ok || !strings.HasSuffix(r.Text[:from], open) || !strings.HasPrefix(r.Text[to:], s.close) {
 		return Encoded{}, fmt.Errorf("%w: after these messages the template writes a user turn of another form: no canonical border", ErrState)
 	}
-	return Encoded{c.head(r, from-len(open)), BorderCanonical, form}, nil
+	return Encoded{c.head(r, from-len(open)), BorderCanonical, form, history.Dropped}, nil
 }
 
 // head returns the tokens before the first cut.

@@ -131,6 +131,28 @@ func (p *Plan) Rows(b Border) (int, error) {
 	return f.rows, nil
 }
 
+// Warnings says which settings of the questions, and which parts of the state, come to nothing.
+func (p *Plan) Warnings(e Encoded) []string {
+	f, err := p.form(e.Form)
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for i, a := range f.asked {
+		q := &p.questions[i]
+		if q.Orders > 0 && a.method == Each {
+			list = append(list, fmt.Sprintf("question %q: Orders: %d, each option is read alone: the order does not matter", q.ID, q.Orders))
+		}
+		if q.Length != Sum && a.method != Path {
+			list = append(list, fmt.Sprintf("question %q: Length: %v, only paths have one and this was read by %v", q.ID, q.Length, a.method))
+		}
+	}
+	for _, m := range e.Hidden {
+		list = append(list, fmt.Sprintf("State: message %d is not shown by the template", m))
+	}
+	return list
+}
+
 // Depth returns how many positions the longest way through the spans takes after the state.
 func (p *Plan) Depth(b Border) (int, error) {
 	f, err := p.form(b)
