@@ -100,7 +100,7 @@ func TestTemperatureRecovers(t *testing.T) {
 		options int
 		q       decide.Question
 	}{{3, 4, choice(4)}, {0.4, 2, decide.Boolean("q", "Is it?")}, {8, 5, decide.Score("q", "How much?", "a", "b", "c", "d", "e")}, {1, 20, choice(20)}} {
-		set := &fit.Set{Samples: skewed(many(40_000), c.options, c.scale, 0, c.q, 7), Model: "synthetic"}
+		set := &fit.Set{Samples: skewed(many(120_000/max(c.options, 6)), c.options, c.scale, 0, c.q, 7), Model: "synthetic"}
 		cal, report, err := set.Temperature(fit.Options{Holdout: 0.2, Seed: 3})
 		if err != nil {
 			t.Fatal(err)
@@ -121,7 +121,7 @@ func TestTemperatureRecovers(t *testing.T) {
 			t.Fatal(err)
 		}
 		low, high := math.Log(0.05), math.Log(50.0)
-		for high-low > 1e-7 {
+		for high-low > 1e-5 {
 			third := (high - low) / 3
 			if nllAt(set.Samples, math.Exp(low+third)) < nllAt(set.Samples, math.Exp(high-third)) {
 				high -= third
@@ -141,7 +141,7 @@ func TestBands(t *testing.T) {
 	set := &fit.Set{}
 	want := map[int]float64{2: 2, 3: 4, 4: 4, 9: 0.5}
 	for options, scale := range want {
-		set.Samples = append(set.Samples, skewed(many(20_000), options, scale, 0, choice(options), uint64(options))...)
+		set.Samples = append(set.Samples, skewed(many(8_000), options, scale, 0, choice(options), uint64(options))...)
 	}
 	set.Samples = append(set.Samples, skewed(10, 30, 9, 0, choice(30), 5)...)
 	cal, _, err := set.Temperature(fit.Options{MinExamples: 100})
@@ -149,7 +149,7 @@ func TestBands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for options, scale := range want {
-		if got := cal.Temperature(decide.KindChoice, options); !race.Enabled && math.Abs(got/scale-1) > 0.03 {
+		if got := cal.Temperature(decide.KindChoice, options); !race.Enabled && math.Abs(got/scale-1) > 0.05 {
 			t.Errorf("%d options: %v, want %v", options, got, scale)
 		}
 	}
@@ -165,7 +165,7 @@ func TestBands(t *testing.T) {
 // TestPlattRecovers finds a scale and a shift that were put in.
 func TestPlattRecovers(t *testing.T) {
 	t.Parallel()
-	set := &fit.Set{Samples: skewed(many(40_000), 2, 2, 1.5, decide.Boolean("q", "Is it?"), 11)}
+	set := &fit.Set{Samples: skewed(many(20_000), 2, 2, 1.5, decide.Boolean("q", "Is it?"), 11)}
 	cal, report, err := set.Platt(fit.Options{Holdout: 0.25, L2: 1e-9})
 	if err != nil {
 		t.Fatal(err)
