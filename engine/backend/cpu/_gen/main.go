@@ -82,6 +82,8 @@ func main() {
 	linearAVX2()
 	attentionAVX2()
 	rowsAVX2()
+	linearNEON()
+	attentionNEON()
 }
 
 // rowsOf addresses up to eight rows that lie a stride apart, with the stride, its triple and so on
