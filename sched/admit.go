@@ -49,7 +49,7 @@ func (s *Scheduler) admit(p *Plan) (more bool) {
 		if j.paused || j.follows() || waitFor && !j.isDecision() {
 			return 0, true
 		}
-		if j.noRoom && free < j.lacking && j.Priority <= low && s.steps-j.tried < retryAfterSteps {
+		if len(s.running) > 0 && j.noRoom && free < j.lacking && j.Priority <= low && s.steps-j.tried < retryAfterSteps {
 			skipped++
 			waitFor = waitFor || j.overtaken >= s.cfg.Overtakes
 			return 0, true
