@@ -53,3 +53,32 @@ func TestTwoStepsInFlight(t *testing.T) {
 		})
 	}
 }
+
+// A call that needs the whole pool waits for the one that has it, and runs when that ends.
+func TestWaitingCallRuns(t *testing.T) {
+	t.Parallel()
+	for _, inFlight := range []int{1, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &backendtest.Fake{InFlight: inFlight}
+			g := gated(t, f)
+			e := openFake(t, f, blocks(6, 20), engine.WithContextLength(256))
+			t.Cleanup(g.free)
+			first := begin(func() (*engine.Generation, error) { return e.Generate(t.Context(), write(sequence(1, 84), 5)) })
+			g.step()
+			second := begin(func() (*engine.Generation, error) { return e.Generate(t.Context(), write(sequence(2, 84), 5)) })
+			synctest.Wait()
+			g.free()
+			synctest.Wait()
+			for i, c := range []<-chan result[*engine.Generation]{first, second} {
+				select {
+				case r := <-c:
+					if r.err != nil {
+						t.Error(r.err)
+					}
+				default:
+					t.Errorf("call %d waits on; %+v", i, e.Stats())
+				}
+			}
+		})
+	}
+}
