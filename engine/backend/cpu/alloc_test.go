@@ -86,3 +86,15 @@ func TestTruncatedFileIsAnError(t *testing.T) {
 		}
 	}
 }
+
+// Runners of one model share the prepared weights.
+func TestRunnersShareWeights(t *testing.T) {
+	t.Parallel()
+	m := backendtest.Tiny(t, backendtest.Shape{Name: "share", Layers: 1, Width: 64, Heads: 4, KVHeads: 2, HeadDim: 16, Inner: 96})
+	first, second := open(t, m, quant.BF16, 64, 1), open(t, m, quant.F32, 64, 1)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got := prefill(t, second, []int32{1, 2, 3}, 3, []int{2})
+	sameBits(t, "after the other was closed", prefill(t, open(t, m, quant.F32, 64, 1), []int32{1, 2, 3}, 3, []int{2})[0], got[0])
+}

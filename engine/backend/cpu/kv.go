@@ -98,8 +98,12 @@ func (l *layerCache) store(block kvcache.BlockID, head, slot int, key, value []f
 	switch l.storage {
 	case quant.BF16:
 		k, v = k[4*slot:], v[slot&^1*2*l.padded+slot&1*2:]
-		for d, x := range key {
-			binary.LittleEndian.PutUint16(k[d&^1*2*blockSize+d&1*2:], quant.Float32ToBF16(x))
+		for d := 0; d < len(key); d += 2 {
+			pair := uint32(quant.Float32ToBF16(key[d]))
+			if d+1 < len(key) {
+				pair |= uint32(quant.Float32ToBF16(key[d+1])) << 16
+			}
+			binary.LittleEndian.PutUint32(k[2*blockSize*d:], pair)
 		}
 		for d, x := range value {
 			binary.LittleEndian.PutUint16(v[4*d:], quant.Float32ToBF16(x))

@@ -18,7 +18,7 @@ func (r *Runner) open(ctx context.Context, o backend.Options, arithmetic Arithme
 	if r.cache, err = openCache(list, o.KV, o.PoolBlocks+o.ScratchBlocks); err != nil {
 		return fmt.Errorf("cpu: %d blocks: %w", o.PoolBlocks+o.ScratchBlocks, err)
 	}
-	if r.weights, err = loadWeights(ctx, r, arithmetic, o.Progress); err != nil {
+	if r.weights, r.letGo, err = openWeights(ctx, r, arithmetic, o.Progress); err != nil {
 		return err
 	}
 	workers := r.workers.Workers()

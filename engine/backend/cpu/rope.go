@@ -3,12 +3,13 @@ package cpu
 import "github.com/hotpath-go/hotpath/model/arch"
 
 // ropeJob normalises and rotates the queries and keys of a row, and stores its keys and values. A
-// task is a row.
+// task is some rows: neighbours share cache lines of a block.
 type ropeJob struct {
 	r     *Runner
 	a     *arch.Attention
 	l     *layerCache
 	spans []int32 // span of each row
+	chunk int     // rows in a task
 
 	// cos and sin of the rows' angles, rows x pairs, for the rotation that they were computed for.
 	of       *arch.Rope
@@ -31,7 +32,9 @@ func (r *Runner) rope(a *arch.Attention, l *layerCache) error {
 		j.of = a.Rope
 		j.angles()
 	}
-	return r.workers.Run(j, len(r.plan.tokens))
+	rows := len(r.plan.tokens)
+	j.chunk = max(1, min(blockSize, rows/(2*r.caps.Workers)))
+	return r.workers.Run(j, (rows+j.chunk-1)/j.chunk)
 }
 
 // angles computes the tables of the step's positions.
@@ -55,7 +58,13 @@ func (j *ropeJob) position(row int) int {
 	return s.pos + row - s.first
 }
 
-func (j *ropeJob) Do(_, row int) {
+func (j *ropeJob) Do(_, task int) {
+	for row := task * j.chunk; row < min((task+1)*j.chunk, len(j.r.plan.tokens)); row++ {
+		j.row(row)
+	}
+}
+
+func (j *ropeJob) row(row int) {
 	b, a := &j.r.bufs, j.a
 	q := b.q[row*a.Heads*a.HeadDim:][:a.Heads*a.HeadDim]
 	k := b.k[row*a.KVHeads*a.HeadDim:][:a.KVHeads*a.HeadDim]

@@ -20,6 +20,7 @@ type Runner struct {
 	workers *pool.Pool
 	cache   *cache
 	weights *weights
+	letGo   func() error // of the weights, which others may share
 
 	// turn holds one token while nobody runs on the blocks; closed says that nobody may again.
 	turn   chan struct{}
@@ -210,8 +211,8 @@ func (r *Runner) release() {
 	if r.cache != nil {
 		r.cache.close()
 	}
-	if r.weights != nil {
-		r.weights.close()
+	if r.letGo != nil {
+		_ = r.letGo()
 	}
 	r.workers.Close()
 }

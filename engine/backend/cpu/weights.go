@@ -2,7 +2,10 @@ package cpu
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
+	"github.com/hotpath-go/hotpath/internal/share"
 	"github.com/hotpath-go/hotpath/model/arch"
 	"github.com/hotpath-go/hotpath/quant"
 )
@@ -20,11 +23,33 @@ type layerWeights struct {
 	gate, up, down *matrix
 }
 
-func (w *weights) close() {
+func (w *weights) close() error {
 	for _, b := range w.memory {
 		unreserve(b)
 	}
 	w.memory = nil
+	return nil
+}
+
+// prepared holds the weights of all runners, so that those of one model share them.
+var prepared share.Cache[*weights]
+
+// openWeights returns the prepared weights of the program and what lets go of them.
+func openWeights(ctx context.Context, r *Runner, arithmetic Arithmetic, progress func(done, total int64)) (*weights, func() error, error) {
+	key := fmt.Sprintf("%p %s %v", r.program, r.k.name, arithmetic)
+	for {
+		w, release, err := prepared.Get(key, func() (*weights, func() error, error) {
+			w, err := loadWeights(ctx, r, arithmetic, progress)
+			if err != nil {
+				return nil, nil, err
+			}
+			return w, w.close, nil
+		})
+		// The one who loads may give up when others wait.
+		if err == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return w, release, err
+		}
+	}
 }
 
 // loadWeights prepares all matrices, with all workers. It stops between matrices when ctx ends.
@@ -57,22 +82,22 @@ func loadWeights(ctx context.Context, r *Runner, arithmetic Arithmetic, progress
 	add(&arch.Linear{Weight: r.program.Head}, &w.head)
 	for _, it := range items {
 		if err := ctx.Err(); err != nil {
-			w.close()
+			_ = w.close()
 			return nil, err
 		}
 		m, source, packed, err := prepare(r.k, it.linear, arithmetic)
 		if err != nil {
-			w.close()
+			_ = w.close()
 			return nil, err
 		}
 		if packed > 0 {
 			if m.data, err = reserve(packed); err != nil {
-				w.close()
+				_ = w.close()
 				return nil, err
 			}
 			w.memory = append(w.memory, m.data)
 			if err := r.workers.Run(&packJob{m, source}, m.panels()); err != nil {
-				w.close()
+				_ = w.close()
 				return nil, err
 			}
 			w.bytes += int64(packed)
