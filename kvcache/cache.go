@@ -122,8 +122,7 @@ func (c *Cache) Match(ns Namespace, tokens []int32, max int) (*Hit, error) {
 	blocks, n, shared, state := c.lookup(ns, tokens, max)
 	h := &Hit{Len: n, Shared: shared, State: state, Namespace: ns, cache: c, Blocks: append([]BlockID(nil), blocks...)}
 	for _, b := range h.Blocks {
-		c.pool.Ref(b)
-		c.pool.hits[b]++
+		c.pool.Hit(b)
 	}
 	if state != 0 {
 		c.states.ref(state)

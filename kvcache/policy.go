@@ -6,15 +6,15 @@ package kvcache
 // Any order is safe. A policy that evicts a block before the blocks that continue it makes those
 // unreachable, and the cache frees them too.
 type Policy interface {
-	Add(b BlockID, u Use)    // b lost its last reference; a sequence's tail arrives before its head
-	Remove(b BlockID)        // b was hit, evicted, or dropped from the index
-	Victim() (BlockID, bool) // the block to evict next; it stays until Remove
+	Add(b BlockID, u Use)   // b lost its last reference; a sequence's tail arrives before its head
+	Remove(b BlockID)       // b was hit, or dropped from the index
+	Evict() (BlockID, bool) // takes out the block to give up next; false: there is none
 }
 
 // Use is what the cache knows about a block when it becomes evictable.
 type Use struct {
 	Depth int    // blocks before it in its sequence
-	Hits  uint32 // matches that took it since it was stored
+	Hits  uint32 // matches that found it evictable since it was stored
 }
 
 // LRU evicts the block that has been unreferenced for longest.
@@ -41,7 +41,15 @@ func (l *LRU) Remove(b BlockID) {
 	l.next[l.prev[b]], l.prev[l.next[b]] = l.next[b], l.prev[b]
 }
 
-func (l *LRU) Victim() (BlockID, bool) {
+func (l *LRU) Evict() (BlockID, bool) {
+	b, ok := l.oldest()
+	if ok {
+		l.Remove(b)
+	}
+	return b, ok
+}
+
+func (l *LRU) oldest() (BlockID, bool) {
 	s := BlockID(len(l.next) - 1)
 	b := l.next[s]
 	return b, b != s

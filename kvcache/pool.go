@@ -9,8 +9,9 @@ type pool struct {
 	sealed []int32  // rows below this never change again
 	writer []uint64 // the sequence that may write at and above sealed; 0: nobody
 	kept   []bool   // the index knows it
-	hits   []uint32 // matches since it was kept
+	hits   []uint32 // matches that found it idle, since it was kept
 	depth  []int32
+	prefix []uint64  // digest of the tokens it is kept under, and of all before them
 	since  []int64   // clock when it became idle
 	stamp  []uint32  // counts Take: tells one content from the next
 	free   []BlockID // neither referenced nor kept; taken from the end
@@ -44,8 +45,7 @@ func (p *pool) Available() int { return len(p.free) + p.idle }
 func (p *pool) Take(writer uint64) (b BlockID, evicted, ok bool) {
 	if n := len(p.free); n > 0 {
 		b, p.free = p.free[n-1], p.free[:n-1]
-	} else if b, ok = p.policy.Victim(); ok {
-		p.policy.Remove(b)
+	} else if b, ok = p.policy.Evict(); ok {
 		p.idle--
 		p.kept[b] = false
 		evicted = true
@@ -56,6 +56,14 @@ func (p *pool) Take(writer uint64) (b BlockID, evicted, ok bool) {
 	p.ref[b], p.sealed[b], p.writer[b] = 1, 0, writer
 	p.stamp[b]++
 	return b, evicted, true
+}
+
+// Hit adds a reference and counts a match that found the block idle.
+func (p *pool) Hit(b BlockID) {
+	if p.ref[b] == 0 {
+		p.hits[b]++
+	}
+	p.Ref(b)
 }
 
 // Ref adds a reference.

@@ -206,22 +206,21 @@ func TestSnapshotKeepsTheOrderOfEviction(t *testing.T) {
 	}
 	order := func(c *Cache) (out []int32) {
 		for {
-			b, ok := c.opt.Policy.Victim()
+			b, ok := c.opt.Policy.Evict()
 			if !ok {
 				return out
 			}
 			out = append(out, c.index.Tokens(b)[0])
-			c.pool.Ref(b)
-			defer c.pool.Unref(b)
+			defer c.opt.Policy.Add(b, Use{})
 		}
 	}
-	plain, m := newCache(t, Options{Blocks: 8, BlockSize: 4}), newMemory(8, 4, 0)
+	plain, m := newCache(t, Options{Blocks: 8, BlockSize: 4, Policy: NewLRU(8)}), newMemory(8, 4, 0)
 	fill(plain, m)
 	want := order(plain)
 	if !slices.Equal(want, []int32{4, 0, 204, 200, 304, 300, 104, 100}) {
 		t.Fatalf("order %v", want)
 	}
-	c, m := newCache(t, Options{Blocks: 8, BlockSize: 4}), newMemory(8, 4, 0)
+	c, m := newCache(t, Options{Blocks: 8, BlockSize: 4, Policy: NewLRU(8)}), newMemory(8, 4, 0)
 	fill(c, m)
 	var b bytes.Buffer
 	if _, err := c.Snapshot(context.Background(), &b, identity, m, nil); err != nil {
@@ -231,14 +230,14 @@ func TestSnapshotKeepsTheOrderOfEviction(t *testing.T) {
 	if got := order(c); !slices.Equal(got, want) {
 		t.Errorf("order %v after the snapshot, %v before", got, want)
 	}
-	d := newCache(t, Options{Blocks: 8, BlockSize: 4})
+	d := newCache(t, Options{Blocks: 8, BlockSize: 4, Policy: NewLRU(8)})
 	if _, err := d.Restore(context.Background(), bytes.NewReader(file), identity, newMemory(8, 4, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if got := order(d); !slices.Equal(got, want) {
 		t.Errorf("order %v after the restore, %v before", got, want)
 	}
-	small := newCache(t, Options{Blocks: 3, BlockSize: 4})
+	small := newCache(t, Options{Blocks: 3, BlockSize: 4, Policy: NewLRU(3)})
 	if info, err := small.Restore(context.Background(), bytes.NewReader(file), identity, newMemory(3, 4, 0)); err != nil || info.Skipped != 5 {
 		t.Fatal(info, err)
 	}

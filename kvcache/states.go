@@ -44,7 +44,7 @@ func (s *states) take() (StateID, error) {
 		s.refs[id] = 1
 		return id, nil
 	}
-	b, ok := s.lru.Victim()
+	b, ok := s.lru.oldest()
 	if !ok {
 		return 0, &CapacityError{Err: ErrStates, Need: 1}
 	}

@@ -157,12 +157,11 @@ func (o *optimum) Add(b kvcache.BlockID, u kvcache.Use) {
 
 func (o *optimum) Remove(b kvcache.BlockID) { o.stamp[b]++ }
 
-func (o *optimum) Victim() (kvcache.BlockID, bool) {
+func (o *optimum) Evict() (kvcache.BlockID, bool) {
 	for len(o.queue) > 0 {
-		if w := o.queue[0]; o.stamp[w.block] == w.stamp {
+		if w := heap.Pop(&o.queue).(wanted); o.stamp[w.block] == w.stamp {
 			return w.block, true
 		}
-		heap.Pop(&o.queue)
 	}
 	return kvcache.NoBlock, false
 }
