@@ -112,7 +112,7 @@ func TestTemperatureRecovers(t *testing.T) {
 		if report.After.NLL > report.Before.NLL+1e-3 || report.After.Accuracy != report.Before.Accuracy || !report.HeldOut {
 			t.Errorf("report\n%v", report)
 		}
-		if c.scale == 3 && (report.Before.ECE < 0.1 || report.After.ECE > 0.02) {
+		if c.scale == 3 && !race.Enabled && (report.Before.ECE < 0.1 || report.After.ECE > 0.02) {
 			t.Errorf("calibration error %v to %v", report.Before.ECE, report.After.ECE)
 		}
 		// Golden section on all of the samples.

@@ -150,16 +150,20 @@ func (d Dialect) wordless(c *Call) error {
 		return no("Orders", r.Orders)
 	case r.Prior != 0:
 		return no("Prior", r.Prior)
+	case r.Length != decide.Sum:
+		return no("Length", r.Length)
 	case r.Border != decide.BorderNone:
 		return no("Border", r.Border)
+	case r.Truncate != decide.Truncation{}:
+		return no("Truncate", r.Truncate)
 	case r.Instructions != "" && !d.engineFields:
 		return no("Instructions", "text for all questions")
 	case c.Temperature != 0 && d.Shape != SGLangShape:
 		return no("Temperature", c.Temperature)
 	}
 	for i := range r.Questions {
-		if q := &r.Questions[i]; q.Method != decide.Automatic || q.Orders != 0 {
-			return no(fmt.Sprintf("Questions[%d]", i), "Method or Orders")
+		if q := &r.Questions[i]; q.Method != decide.Automatic || q.Orders != 0 || q.Length != decide.Sum {
+			return no(fmt.Sprintf("Questions[%d]", i), "Method, Orders or Length")
 		}
 	}
 	return nil
@@ -190,10 +194,18 @@ func (d Dialect) add(c *Call, e entry) error {
 		q.Instructions = [...]string{"", askBoolean, askChoice, askScore}[e.kind]
 	}
 	q.ID = c.id(e.name)
-	for _, text := range append(append([]string{e.instructions, q.ID}, e.names...), e.descriptions...) {
+	size := 0
+	for _, text := range slices.Concat([]string{e.instructions}, e.names, e.descriptions) {
 		if n := utf8.RuneCountInString(text); d.Limits.Text > 0 && n > d.Limits.Text {
 			return e.limit("characters of a text", n, 0, d.Limits.Text)
 		}
+		size += len(text)
+	}
+	if err := e.limit("bytes of texts", size, 0, decide.MaxText); err != nil {
+		return err
+	}
+	if n := utf8.RuneCountInString(q.ID); d.Limits.Text > 0 && n > d.Limits.Text {
+		return e.limit("characters of a name", n, 0, d.Limits.Text)
 	}
 	if err := d.checkNames(e); err != nil {
 		return err

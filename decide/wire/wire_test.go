@@ -566,6 +566,8 @@ func TestWordless(t *testing.T) {
 		{wire.TypeSafe(), decide.Request{State: decide.Text("s"), Instructions: "x", Questions: ask}, "Instructions"},
 		{wire.OpenAI(), decide.Request{State: decide.Text("s"), Method: decide.Path, Questions: ask}, "Method"},
 		{wire.OpenAI(), decide.Request{State: decide.Text("s"), Prior: 1, Questions: ask}, "Prior"},
+		{wire.OpenAI(), decide.Request{State: decide.Text("s"), Truncate: decide.KeepTail(), Questions: ask}, "Truncate"},
+		{wire.OpenAI(), decide.Request{State: decide.Text("s"), Questions: []decide.Question{{ID: "q", Kind: decide.KindBoolean, Instructions: "i", Orders: 2}}}, "Orders"},
 		{wire.VLLM(), decide.Request{State: decide.Tokens(1, 2), Questions: ask}, "State"},
 		{wire.OpenAI(), decide.Request{State: decide.Chat(chat.Messages(chat.System("x"), chat.User("y"))), Questions: ask}, "State"},
 		{wire.OpenAI(), decide.Request{State: decide.Text("s"), Questions: []decide.Question{
@@ -636,5 +638,41 @@ func TestNamed(t *testing.T) {
 	}
 	if _, err := wire.Named("nobody"); !errors.Is(err, wire.ErrShape) {
 		t.Error(err)
+	}
+}
+
+// TestShapeOf tells the bodies apart that share a path.
+func TestShapeOf(t *testing.T) {
+	t.Parallel()
+	for _, s := range samples {
+		if got, err := wire.ShapeOf(read(t, s.name+"_request.json")); err != nil || got != s.dialect.Shape {
+			t.Errorf("%s: %v, %v", s.name, got, err)
+		}
+	}
+	for body, want := range map[string]wire.Shape{
+		`{"questions":[{"type":"yes_no"}]}`:            wire.SGLangShape,
+		`{"questions":[{"type":"choice","name":"a"}]}`: wire.OpenAIShape,
+		`{"questions":[]}`:                             wire.OpenAIShape,
+		`{"state":1}`:                                  wire.SystemOneShape,
+	} {
+		if got, err := wire.ShapeOf([]byte(body)); err != nil || got != want {
+			t.Errorf("%s: %v, %v; want %v", body, got, err, want)
+		}
+	}
+	for _, body := range []string{`[]`, `{}`, `{"questions":1}`, `{`} {
+		if _, err := wire.ShapeOf([]byte(body)); !errors.Is(err, wire.ErrBody) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
+// TestTextLimits names the question whose texts are too long, before package decide sees them.
+func TestTextLimits(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", decide.MaxText+1)
+	_, err := wire.TypeSafe().DecodeRequest([]byte(systemOne(`"q":{"type":"noul","instructions":"` + long + `"}`)))
+	var e *wire.Error
+	if !errors.As(err, &e) || e.Where() != "questions.q" || e.Limit != decide.MaxText || e.Got != decide.MaxText+1 {
+		t.Errorf("%v", err)
 	}
 }

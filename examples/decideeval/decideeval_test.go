@@ -142,7 +142,7 @@ func TestFits(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{}, {"a", "b"}, {"-method", "magic", "a"}, {"-fit", "magic", "a"}, {"-save", "x", "a"}} {
+	for _, args := range [][]string{{}, {"a", "b"}, {"-method", "magic", "a"}, {"-fit", "magic", "a"}, {"-keep", "magic", "a"}, {"-save", "x", "a"}} {
 		if _, err := parse(args, io.Discard); err == nil {
 			t.Errorf("%v: taken", args)
 		}

@@ -45,6 +45,7 @@ type config struct {
 	seed     uint64
 	method   decide.Method
 	orders   int
+	keep     decide.Truncation
 	parallel int
 	fit      string
 	holdout  float64
@@ -76,6 +77,7 @@ func parse(args []string, usage io.Writer) (config, error) {
 	f.Uint64Var(&c.seed, "seed", 1, "of the draw and the split")
 	method := f.String("method", "automatic", "how options are read: automatic, label, code, path or each")
 	f.IntVar(&c.orders, "orders", 0, "orders of the options to average over; 0: the given one")
+	keep := f.String("keep", "", "what to keep of a state that is too long: head or tail; empty: it is an error")
 	f.IntVar(&c.parallel, "parallel", 4, "decisions at once")
 	f.StringVar(&c.fit, "fit", "", "calibrator to fit on one part and test on the other: temperature, platt or vector")
 	f.Float64Var(&c.holdout, "holdout", 0.5, "part of the rows that the fit does not see")
@@ -99,6 +101,15 @@ func parse(args []string, usage io.Writer) (config, error) {
 	}
 	if *method != "" {
 		return c, fmt.Errorf("decideeval: -method: there is none called %q", *method)
+	}
+	switch *keep {
+	case "":
+	case "head":
+		c.keep = decide.KeepHead()
+	case "tail":
+		c.keep = decide.KeepTail()
+	default:
+		return c, fmt.Errorf("decideeval: -keep: %q, must be head or tail", *keep)
 	}
 	switch c.fit {
 	case "", "temperature", "platt", "vector":
@@ -140,7 +151,7 @@ func run(ctx context.Context, c config, out io.Writer, progress func(total int) 
 
 	o := fit.Options{
 		Holdout: c.holdout, Seed: c.seed, Parallel: c.parallel, Progress: progress(len(examples)),
-		Request: decide.Request{Method: c.method, Orders: c.orders},
+		Request: decide.Request{Method: c.method, Orders: c.orders, Truncate: c.keep},
 	}
 	m := &meter{engine: eng}
 	begin := time.Now()
