@@ -15,7 +15,7 @@ import (
 // are safe for concurrent use unless they say otherwise.
 type Generator interface {
 	// Generate returns the whole continuation. Beside an error that ends it early, such as the
-	// context's, it returns what there was until then, with that Finish; nil where it never started.
+	// context's, it returns what there was until then, with that Finish; nil where it was refused.
 	Generate(ctx context.Context, r GenerateRequest) (*Generation, error)
 	// Stream yields events until the last one, whose Done is set, or an error. Leaving the loop
 	// cancels the generation.

@@ -38,6 +38,9 @@ func draw(path string, costs []cost) error {
 	p.Legend.Add("the question", question)
 	p.Legend.Add("the call's prompt", call)
 	p.Legend.Top = true
+	p.Legend.XOffs = -vg.Millimeter
+	p.Title.Padding = 2 * vg.Millimeter
 	p.NominalX(names...)
+	p.X.Min, p.X.Max = -0.5, float64(len(costs))-0.5 // whole bars at the ends
 	return p.Save(14*vg.Centimeter, 9*vg.Centimeter, path)
 }
