@@ -19,12 +19,13 @@ func (s *Scheduler) build(p *Plan, out choice) {
 	}
 	s.scratch.order = order
 	slices.SortStableFunc(order, func(a, b place) int { return cmp.Compare(a.block, b.block) })
-	p.Items = make([]Item, 0, len(order))
+	var shape Shape
+	streamed := map[int]bool{} // groups whose context is read already
 	for _, o := range order {
 		i, n := o.index, out.rows[o.index]
-		j := s.scratch.picked[i]
+		j, c := s.scratch.picked[i], &s.scratch.candidates[i]
 		weight := promptWeight
-		if s.scratch.candidates[i].class == decode {
+		if c.class == decode {
 			weight = decodeWeight
 		}
 		ran := 0
@@ -34,6 +35,13 @@ func (s *Scheduler) build(p *Plan, out choice) {
 			ran = b.branches(j, n, nil)
 		}
 		j.account.served += float64(ran) * weight
+		if ran > 0 {
+			shape = shape.Add(chunk(c.context, ran, !streamed[c.group]))
+			streamed[c.group] = c.group != 0
+			if c.class == decode {
+				shape.Decodes += ran
+			}
+		}
 	}
 	if len(p.Items) == 0 {
 		return
@@ -49,8 +57,7 @@ func (s *Scheduler) build(p *Plan, out choice) {
 	s.flight++
 	p.Step = s.steps
 	b.number()
-	p.Shape = out.shape
-	p.Shape.Rows = p.Rows
+	p.Shape = shape
 	p.Predicted = s.cfg.Cost.Time(p.Shape)
 }
 
@@ -69,30 +76,30 @@ func (j *Job) leading() kvcache.BlockID {
 }
 
 type builder struct {
-	s     *Scheduler
-	p     *Plan
-	size  int
-	step  uint64
-	left  int // spans
-	segs  []Segment
-	spans []Span
+	s    *Scheduler
+	p    *Plan
+	size int
+	step uint64
+	left int // spans
 }
 
-// segment and span hand out one-element slices of shared arrays: most items have one of each.
+// segment and span hand out one-element slices of the plan's arrays: most items have one of each.
 func (b *builder) segment(s Segment) []Segment {
-	if len(b.segs) == cap(b.segs) {
-		b.segs = make([]Segment, 0, 64)
-	}
-	b.segs = append(b.segs, s)
-	return b.segs[len(b.segs)-1 : len(b.segs) : len(b.segs)]
+	b.p.segs = push(b.p.segs, s)
+	return b.p.segs[len(b.p.segs)-1 : len(b.p.segs) : len(b.p.segs)]
 }
 
 func (b *builder) span(s Span) []Span {
-	if len(b.spans) == cap(b.spans) {
-		b.spans = make([]Span, 0, 64)
+	b.p.spans = push(b.p.spans, s)
+	return b.p.spans[len(b.p.spans)-1 : len(b.p.spans) : len(b.p.spans)]
+}
+
+// push appends without moving what was handed out: a full array stays with its holders.
+func push[T any](to []T, v T) []T {
+	if len(to) == cap(to) {
+		to = make([]T, 0, max(64, 2*cap(to)))
 	}
-	b.spans = append(b.spans, s)
-	return b.spans[len(b.spans)-1 : len(b.spans) : len(b.spans)]
+	return append(to, v)
 }
 
 // history runs up to n rows of a sequence; a decision's spans follow where its state ends here.

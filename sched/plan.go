@@ -21,7 +21,9 @@ type Plan struct {
 	Shape     Shape
 	Predicted time.Duration // 0: nothing was measured yet
 
-	forked []*Job // whose states are among StateMoves
+	forked []*Job    // whose states are among StateMoves
+	segs   []Segment // memory of most items' contexts and spans
+	spans  []Span
 }
 
 // Failure is a job that the scheduler ended, and why.
@@ -69,12 +71,13 @@ type scratchpad struct {
 	order      []place
 }
 
-// Plan decides the next step. Submit nothing else between running it and the plan after, in the
-// order of planning; each plan must be given back once, to Settle or to Abort. Call it only while
-// fewer than InFlight steps are under way. A plan without items needs no step and no giving back.
+// Plan decides the next step. Steps must run in the order of their plans, and each plan must be
+// given back once, to Settle or to Abort. Call it only while fewer than InFlight steps are under
+// way. A plan without items needs no step and is not given back. A plan's memory is used again by
+// the first Plan after it was given back.
 func (s *Scheduler) Plan() *Plan {
 	s.now = s.cfg.Now()
-	p := &Plan{}
+	p := s.fresh()
 	s.expire(p)
 	for passes := len(s.queue) / maxAttempts; s.admit(p) && len(s.running) == 0 && passes > 0; passes-- {
 		// Nothing runs, so no later plan would look at the rest of the queue.
@@ -84,7 +87,7 @@ func (s *Scheduler) Plan() *Plan {
 		cost:   s.cfg.Cost, size: s.cache.BlockSize(),
 	}
 	var skip map[*Job]bool
-	for {
+	for tries := 0; ; tries++ {
 		in.candidates, in.served = s.candidates(skip), s.served()
 		in.blocks = s.cache.Available()
 		out := choose(in)
@@ -100,9 +103,25 @@ func (s *Scheduler) Plan() *Plan {
 			skip[s.scratch.picked[out.starved]] = true
 			continue
 		}
-		s.build(p, out)
-		return p
+		if s.build(p, out); len(p.Items) > 0 || out.shape.Rows == 0 || tries > 100 {
+			return p
+		}
+		// Others took the blocks meanwhile, by a match or a restore: choose again.
 	}
+}
+
+// fresh returns an empty plan, in the memory of one that is over.
+func (s *Scheduler) fresh() *Plan {
+	if s.plans == nil {
+		s.plans = make([]Plan, s.cfg.InFlight+1)
+	}
+	p := &s.plans[s.steps%uint64(len(s.plans))]
+	clear(p.Items)
+	*p = Plan{
+		Copies: p.Copies[:0], StateMoves: p.StateMoves[:0], Items: p.Items[:0], Admitted: p.Admitted[:0], Failed: p.Failed[:0],
+		forked: p.forked[:0], segs: p.segs[:0], spans: p.spans[:0],
+	}
+	return p
 }
 
 // served lists the active accounts' counters, by slot.

@@ -122,7 +122,7 @@ func (j *Job) isDecision() bool { return len(j.Spans) > 0 }
 // wantsLast says that the logits of the last token are wanted, so a hit must leave it out.
 func (j *Job) wantsLast() bool { return !j.isDecision() && j.MaxTokens > 0 }
 
-// Tokens returns the history: prompt, then what was appended. It is a view.
+// History returns the prompt and what was appended to it. It is a view.
 func (j *Job) History() []int32 { return j.tokens }
 
 // Sequence returns the job's sequence, or nil when it is queued or only reads.
@@ -142,5 +142,10 @@ func (j *Job) Finished() int {
 	return 0
 }
 
-// SpanFinished returns how many rows of the decision's span i are finished.
-func (j *Job) SpanFinished(i int) int { return j.branches[i+1].finished }
+// SpanFinished returns how many rows of the decision's span i are finished; 0 while it is queued.
+func (j *Job) SpanFinished(i int) int {
+	if i < 0 || i+1 >= len(j.branches) {
+		return 0
+	}
+	return j.branches[i+1].finished
+}

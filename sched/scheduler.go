@@ -53,6 +53,7 @@ type Scheduler struct {
 	fitter     Fitter
 	stats      Stats
 	scratch    scratchpad
+	plans      []Plan // a ring: those under way, and the one being made
 	forked     []fork
 }
 
