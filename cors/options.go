@@ -211,11 +211,8 @@ func headerName(s string) error {
 	if s == "*" {
 		return errors.New("headers are named one by one: an asterisk would not cover Authorization")
 	}
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
-			return fmt.Errorf("the byte %q is not allowed in a header's name", c)
-		}
+	if s != "" && !token(s) {
+		return errors.New("a byte in it is not allowed in a header's name")
 	}
 	if s == "" {
 		return errors.New("there is no name")
@@ -224,6 +221,17 @@ func headerName(s string) error {
 		return errors.New("only browsers themselves write this header")
 	}
 	return nil
+}
+
+// token reports whether s is a token of HTTP.
+func token(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // unique drops names that differ by case alone from an earlier one.
