@@ -107,18 +107,24 @@ func (e *Engine) stream(ctx context.Context, r *GenerateRequest, in input, start
 
 // input is a prompt in tokens.
 type input struct {
-	tokens  []int32
-	chat    bool   // the reply is a turn of a chat
-	opening string // text at the end of tokens that opens the reply
-	tools   []chat.Tool
+	tokens   []int32
+	chat     bool   // the reply is a turn of a chat
+	opening  string // text at the end of tokens that opens the reply
+	tools    []chat.Tool
+	warnings []string
 }
 
 func (e *Engine) input(p chat.Prompt) (in input, err error) {
 	in = input{chat: p.Kind() == chat.KindMessages, tools: p.Tools()}
-	if in.tokens, in.opening, err = e.model.EncodeReply(p, e.opt.clock); err != nil {
-		err = fmt.Errorf("%w: Prompt: %w", ErrRequest, err)
+	enc, err := e.model.EncodeReply(p, e.opt.clock)
+	if err != nil {
+		return in, fmt.Errorf("%w: Prompt: %w", ErrRequest, err)
 	}
-	return in, err
+	in.tokens, in.opening = enc.IDs, enc.Opening
+	for _, i := range enc.Dropped {
+		in.warnings = append(in.warnings, fmt.Sprintf("Prompt: the template shows nothing of message %d", i))
+	}
+	return in, nil
 }
 
 // generations checks the request and queues a generation for each choice that it asks for. Events
@@ -183,6 +189,7 @@ func (g *generation) resolve(e *Engine, r *GenerateRequest, in *input) error {
 		return err
 	}
 	g.promptLen = len(prompt)
+	g.out.Warnings = slices.Clone(in.warnings)
 	room := e.info.Context - len(prompt)
 	if room < 1 {
 		return fmt.Errorf("%w: Prompt: %d tokens, the context of %d leaves no room for one more", ErrTooLong, len(prompt), e.info.Context)

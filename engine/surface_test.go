@@ -411,3 +411,15 @@ func TestBadSurface(t *testing.T) {
 		t.Errorf("warnings %q", g.Warnings)
 	}
 }
+
+// TestDroppedMessagesAreSaid warns of a turn that the template leaves out.
+func TestDroppedMessagesAreSaid(t *testing.T) {
+	t.Parallel()
+	e := openFor(t, chatty{`{% for m in messages %}{% if m.role != "tool" %}[{{ m.role }}] {{ m.content }}
+{% endif %}{% endfor %}[assistant] `})
+	p := chat.Messages(chat.User("hi"), chat.ToolResult("1", "t", "seven"))
+	g := generate(t, e, engine.GenerateRequest{Prompt: p, MaxTokens: 2})
+	if len(g.Warnings) != 1 || !strings.Contains(g.Warnings[0], "message 1") {
+		t.Errorf("warnings %q", g.Warnings)
+	}
+}

@@ -70,27 +70,28 @@ func (m *Model) Render(p chat.Prompt, clock time.Time) (*chat.Rendered, error) {
 
 // encodeMessages renders messages and encodes them. No token crosses the end of the last turn, so
 // that what a decision or the next turn puts there instead of the reply shares all tokens before it.
-func (m *Model) encodeMessages(p chat.Prompt, clock time.Time) (ids []int32, opening string, err error) {
+func (m *Model) encodeMessages(p chat.Prompt, clock time.Time) (Encoded, error) {
 	r, err := m.Render(p, clock)
 	if err != nil {
-		return nil, "", err
+		return Encoded{}, err
 	}
 	_, e, err := m.Chat()
 	if err != nil {
-		return nil, "", err
+		return Encoded{}, err
 	}
 	var cuts []int
 	if end, ok := r.Last(chat.TurnEnd); ok {
 		cuts = append(cuts, end.Offset)
 	}
-	ids, _ = e.Encode(nil, r, cuts...)
+	ids, _ := e.Encode(nil, r, cuts...)
 	for i, id := range ids { // ids of earlier turns come from the caller
 		if id < 0 || int(id) >= m.Program.Vocab {
-			return nil, "", fmt.Errorf("%w: token %d of %d: id %d, the vocabulary has %d", ErrToken, i, len(ids), id, m.Program.Vocab)
+			return Encoded{}, fmt.Errorf("%w: token %d of %d: id %d, the vocabulary has %d", ErrToken, i, len(ids), id, m.Program.Vocab)
 		}
 	}
+	out := Encoded{IDs: ids, Dropped: r.Dropped}
 	if start, ok := r.Last(chat.ReplyStart); ok {
-		opening = r.Text[start.Offset:]
+		out.Opening = r.Text[start.Offset:]
 	}
-	return ids, opening, nil
+	return out, nil
 }

@@ -61,16 +61,26 @@ func (m *Model) Close() error {
 //
 // The caller owns the slice. clock is the time that a template may ask for.
 func (m *Model) Encode(p chat.Prompt, clock time.Time) ([]int32, error) {
-	ids, _, err := m.EncodeReply(p, clock)
-	return ids, err
+	e, err := m.EncodeReply(p, clock)
+	return e.IDs, err
 }
 
-// EncodeReply is Encode that also returns the text at the end of a prompt of messages that opens the
-// reply: a reasoning section that it leaves open goes on in the reply.
-func (m *Model) EncodeReply(p chat.Prompt, clock time.Time) (ids []int32, opening string, err error) {
+// Encoded is a prompt in tokens.
+type Encoded struct {
+	IDs []int32
+	// Opening is the text at the end of a prompt of messages that opens the reply: a reasoning section
+	// that it leaves open goes on in the reply.
+	Opening string
+	// Dropped lists the messages of which the template shows nothing though they have content.
+	Dropped []int
+}
+
+// EncodeReply is Encode that also tells how the reply is opened.
+func (m *Model) EncodeReply(p chat.Prompt, clock time.Time) (Encoded, error) {
 	if p.Kind() != chat.KindMessages && len(p.Tools()) > 0 {
-		return nil, "", fmt.Errorf("%w: tools without messages", ErrPrompt)
+		return Encoded{}, fmt.Errorf("%w: tools without messages", ErrPrompt)
 	}
+	var ids []int32
 	switch p.Kind() {
 	case chat.KindText:
 		if p.RawText() == "" {
@@ -84,16 +94,16 @@ func (m *Model) EncodeReply(p chat.Prompt, clock time.Time) (ids []int32, openin
 		ids = slices.Clone(p.IDs())
 		for i, id := range ids {
 			if id < 0 || int(id) >= m.Program.Vocab {
-				return nil, "", fmt.Errorf("%w: token %d of %d: id %d, the vocabulary has %d", ErrToken, i, len(ids), id, m.Program.Vocab)
+				return Encoded{}, fmt.Errorf("%w: token %d of %d: id %d, the vocabulary has %d", ErrToken, i, len(ids), id, m.Program.Vocab)
 			}
 		}
 	case chat.KindMessages:
 		return m.encodeMessages(p, clock)
 	case chat.KindMixed:
-		return nil, "", fmt.Errorf("%w: messages were added to text or token ids", ErrPrompt)
+		return Encoded{}, fmt.Errorf("%w: messages were added to text or token ids", ErrPrompt)
 	}
 	if len(ids) == 0 {
-		return nil, "", fmt.Errorf("%w: empty", ErrPrompt)
+		return Encoded{}, fmt.Errorf("%w: empty", ErrPrompt)
 	}
-	return ids, "", nil
+	return Encoded{IDs: ids}, nil
 }
