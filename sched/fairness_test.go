@@ -176,3 +176,31 @@ func TestRefusals(t *testing.T) {
 		t.Error("a refused request is queued")
 	}
 }
+
+func TestDraftsAndAppendsDoNotMix(t *testing.T) {
+	t.Parallel()
+	for _, states := range []int{0, 4} {
+		_, s := open(t, kvcache.Options{Blocks: 8, BlockSize: 4, States: states}, Config{})
+		j, err := s.Submit(Request{Tokens: prompt(1, 4), MaxTokens: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		advance(t, s)
+		err = j.Draft(1, 2)
+		if (err == nil) != (states == 0) {
+			t.Fatalf("draft with %d states: %v", states, err)
+		}
+		if states > 0 {
+			continue
+		}
+		if err := j.Append(3); err == nil {
+			t.Error("appended behind drafts")
+		}
+		if err := j.Draft(1, 2, 3, 4, 5, 6, 7); err == nil {
+			t.Error("drafted past the limit")
+		}
+		if err := j.Accept(3); err == nil {
+			t.Error("accepted more than there are")
+		}
+	}
+}

@@ -222,7 +222,10 @@ func (j *Job) Append(token int32) error {
 	if j.stage != running && j.stage != queued {
 		return ErrFinished
 	}
-	if len(j.tokens)-j.drafts-len(j.Tokens) >= j.MaxTokens {
+	if j.drafts > 0 {
+		return fmt.Errorf("%w: append before %d drafts are accepted or not", ErrRequest, j.drafts)
+	}
+	if len(j.tokens)-len(j.Tokens) >= j.MaxTokens {
 		return fmt.Errorf("%w: %d tokens appended, limit %d", ErrRequest, j.MaxTokens+1, j.MaxTokens)
 	}
 	if j.stage == queued {
@@ -236,10 +239,14 @@ func (j *Job) Append(token int32) error {
 }
 
 // Draft adds guessed tokens to the history. Their rows run like others but are not finished by
-// Settle: Accept says how many were right.
+// Settle: Accept says how many were right. Models with recurrent state cannot go back, so they take
+// no drafts.
 func (j *Job) Draft(tokens ...int32) error {
 	if j.stage != running || j.seq == nil {
 		return ErrFinished
+	}
+	if j.sched.cache.HasStates() {
+		return fmt.Errorf("%w: drafts with a recurrent state", ErrRequest)
 	}
 	if room := j.MaxTokens - (len(j.tokens) - len(j.Tokens)); len(tokens) > room {
 		return fmt.Errorf("%w: %d drafted tokens, room for %d", ErrRequest, len(tokens), room)
