@@ -22,8 +22,18 @@ type Calibrator struct {
 	Vectors []Vector `json:"vectors,omitempty"`
 }
 
+// How says how a question was read. Numbers that were fitted on answers read in one way are applied
+// to no others.
+type How struct {
+	Method Method  `json:"method"`
+	Orders int     `json:"orders,omitempty"` // as asked for; 0 for Each
+	Length Length  `json:"length,omitempty"` // of Path
+	Prior  float64 `json:"prior,omitempty"`
+}
+
 // Band is a temperature for the questions of one kind with From to To options.
 type Band struct {
+	How
 	Kind        Kind    `json:"kind"`
 	From        int     `json:"from"`
 	To          int     `json:"to"`
@@ -33,6 +43,7 @@ type Band struct {
 
 // Platt makes the log-odds x of yes into Scale·x + Shift.
 type Platt struct {
+	How
 	Scale    float64 `json:"scale"`
 	Shift    float64 `json:"shift"`
 	Examples int     `json:"examples"`
@@ -40,35 +51,39 @@ type Platt struct {
 
 // Vector makes the logit x of option i into Scale[i]·x + Shift[i], for one question.
 type Vector struct {
+	How
 	Question Hash      `json:"question"` // its Key
 	Scale    []float64 `json:"scale"`
 	Shift    []float64 `json:"shift"`
 	Examples int       `json:"examples"`
 }
 
-// Temperature returns the temperature for a kind and number of options, and 1 where there is none.
-func (c *Calibrator) Temperature(kind Kind, options int) float64 {
-	if i := c.band(kind, options); i >= 0 {
+// Temperature returns the temperature for questions read in a way, by kind and number of options,
+// and 1 where there is none.
+func (c *Calibrator) Temperature(h How, kind Kind, options int) float64 {
+	if i := c.band(h, kind, options); i >= 0 {
 		return c.Bands[i].Temperature
 	}
 	return 1
 }
 
-func (c *Calibrator) band(kind Kind, options int) int {
-	return slices.IndexFunc(c.Bands, func(b Band) bool { return b.Kind == kind && b.From <= options && options <= b.To })
+func (c *Calibrator) band(h How, kind Kind, options int) int {
+	return slices.IndexFunc(c.Bands, func(b Band) bool {
+		return b.How == h && b.Kind == kind && b.From <= options && options <= b.To
+	})
 }
 
-// Apply returns the probabilities of a question's options, given their logits or log-probabilities
-// in the caller's order, the temperature that made them (1 for Platt and vector scaling), and whether
+// Apply returns the probabilities of a question's options, given how it was read and their logits or
+// log-probabilities in the caller's order, the temperature that made them (1 for Platt and vector scaling), and whether
 // anything was fitted for such a question. Logits of -Inf stay at 0. logits is not changed.
-func (c *Calibrator) Apply(q *Question, logits []float64) (p []float64, temperature float64, fitted bool) {
+func (c *Calibrator) Apply(h How, q *Question, logits []float64) (p []float64, temperature float64, fitted bool) {
 	if len(logits) == 0 {
 		return nil, 1, false
 	}
 	if len(c.Vectors) > 0 {
 		key := q.Key()
 		for _, v := range c.Vectors {
-			if v.Question == key && len(v.Scale) == len(logits) {
+			if v.How == h && v.Question == key && len(v.Scale) == len(logits) {
 				out := make([]float64, len(logits))
 				for i, x := range logits {
 					out[i] = v.Scale[i]*x + v.Shift[i]
@@ -77,10 +92,10 @@ func (c *Calibrator) Apply(q *Question, logits []float64) (p []float64, temperat
 			}
 		}
 	}
-	if c.Platt != nil && q.Kind == KindBoolean && len(logits) == 2 && !math.IsInf(logits[0], 0) && !math.IsInf(logits[1], 0) {
+	if c.Platt != nil && c.Platt.How == h && q.Kind == KindBoolean && len(logits) == 2 && !math.IsInf(logits[0], 0) && !math.IsInf(logits[1], 0) {
 		return softmax([]float64{c.Platt.Scale*(logits[0]-logits[1]) + c.Platt.Shift, 0}, 1), 1, true
 	}
-	if i := c.band(q.Kind, len(logits)); i >= 0 {
+	if i := c.band(h, q.Kind, len(logits)); i >= 0 {
 		return softmax(logits, c.Bands[i].Temperature), c.Bands[i].Temperature, true
 	}
 	return softmax(logits, 1), 1, false

@@ -13,13 +13,16 @@ import (
 	"github.com/hotpath-go/hotpath/model"
 )
 
+// label is how the answers of the fitted calibrator were read.
+var label = decide.How{Method: decide.Label, Orders: 2}
+
 func fitted() *decide.Calibrator {
 	q := decide.Choice("team", "Which?", decide.Names("a", "b")...)
 	return &decide.Calibrator{
 		Model: "m", Binding: decide.Binding{Model: decide.Hash{1}, Scheme: decide.Hash{2}},
-		Bands:   []decide.Band{{decide.KindChoice, 3, 4, 2.5, 40}, {decide.KindChoice, 1, 4096, 1.5, 90}},
-		Platt:   &decide.Platt{Scale: 0.5, Shift: -1, Examples: 30},
-		Vectors: []decide.Vector{{Question: q.Key(), Scale: []float64{1, 2}, Shift: []float64{0, 1}, Examples: 20}},
+		Bands:   []decide.Band{{label, decide.KindChoice, 3, 4, 2.5, 40}, {label, decide.KindChoice, 1, 4096, 1.5, 90}},
+		Platt:   &decide.Platt{How: label, Scale: 0.5, Shift: -1, Examples: 30},
+		Vectors: []decide.Vector{{How: label, Question: q.Key(), Scale: []float64{1, 2}, Shift: []float64{0, 1}, Examples: 20}},
 	}
 }
 
@@ -41,9 +44,17 @@ func TestCalibratorApply(t *testing.T) {
 		{decide.Boolean("x", "i"), []float64{4, 1}, sigmoid(0.5*3 - 1), 1, true},
 		{decide.Score("x", "i", "lo", "hi"), []float64{2, 0}, sigmoid(2), 1, false},
 	} {
-		p, temperature, ok := c.Apply(&s.q, s.logits)
+		p, temperature, ok := c.Apply(label, &s.q, s.logits)
 		if math.Abs(p[0]-s.first) > 1e-12 || temperature != s.temperature || ok != s.fitted {
 			t.Errorf("%v %v: %v, %v, %v; want %v, %v, %v", s.q.Kind, s.logits, p, temperature, ok, s.first, s.temperature, s.fitted)
+		}
+	}
+	// Read in another way, nothing was fitted.
+	for _, h := range []decide.How{{}, {Method: decide.Label}, {Method: decide.Code, Orders: 2}, {Method: decide.Label, Orders: 2, Prior: 1}} {
+		for _, q := range []decide.Question{decide.Choice("x", "Which?", decide.Names("a", "b")...), decide.Boolean("x", "i")} {
+			if p, temperature, ok := c.Apply(h, &q, []float64{3, 0}); ok || temperature != 1 || math.Abs(p[0]-sigmoid(3)) > 1e-12 {
+				t.Errorf("%+v: %v, %v, %v", h, p, temperature, ok)
+			}
 		}
 	}
 	for _, s := range []struct {
@@ -51,7 +62,7 @@ func TestCalibratorApply(t *testing.T) {
 		options int
 		want    float64
 	}{{decide.KindChoice, 3, 2.5}, {decide.KindChoice, 5, 1.5}, {decide.KindScore, 3, 1}} {
-		if got := c.Temperature(s.kind, s.options); got != s.want {
+		if got := c.Temperature(label, s.kind, s.options); got != s.want {
 			t.Errorf("temperature of %d options: %v, want %v", s.options, got, s.want)
 		}
 	}
@@ -192,7 +203,7 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if c, err := decide.LoadCalibrator(bytes.NewReader(data)); err == nil {
 			q := decide.Choice("q", "i", decide.Names("a", "b", "c")...)
-			if p, _, _ := c.Apply(&q, []float64{1, 2, 3}); len(p) != 3 {
+			if p, _, _ := c.Apply(label, &q, []float64{1, 2, 3}); len(p) != 3 {
 				t.Fatalf("%v", p)
 			}
 		}

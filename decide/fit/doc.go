@@ -15,6 +15,8 @@
 // change answers, and vector scaling is for one question with its options. A report without a
 // held-out part (Options.Holdout 0) is of the very examples that were fitted, and flatters.
 //
+// What is fitted on answers read in one way (method, orders, prior) is applied to no others.
+//
 // A Decider that says what it is bound to (it has a method Binding, as engines do) gives a bound
 // calibrator; of another one Options.Binding must say it, or no engine will take the calibrator.
 //

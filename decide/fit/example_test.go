@@ -32,7 +32,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("temperature %.2f\n", cal.Temperature(decide.KindBoolean, 2))
+	fmt.Printf("temperature %.2f\n", cal.Temperature(decide.How{}, decide.KindBoolean, 2))
 	fmt.Printf("calibration error %.2f to %.2f\n", report.Before.ECE, report.After.ECE)
 	// Output:
 	// temperature 3.54

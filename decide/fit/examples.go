@@ -100,7 +100,8 @@ func (o Options) withDefaults() (Options, error) {
 // Sample is what a Decider answered to an example.
 type Sample struct {
 	Question decide.Question
-	Logits   []float64 // of the options: log-probabilities will do
+	How      decide.How // it was read
+	Logits   []float64  // of the options: log-probabilities will do
 	Label    int
 }
 
@@ -182,6 +183,16 @@ func ask(ctx context.Context, d decide.Decider, e Example, r decide.Request) (Sa
 	a := res.Answers[0]
 	if a.Calibrated {
 		return s, "", fmt.Errorf("%w: the answers are calibrated already", ErrExamples)
+	}
+	s.How = decide.How{Method: a.Method, Prior: a.Prior}
+	if a.Method != decide.Each {
+		// As asked for: an answer has no more orders than options.
+		if s.How.Orders = e.Question.Orders; s.How.Orders == 0 {
+			s.How.Orders = r.Orders
+		}
+	}
+	if a.Method == decide.Path {
+		s.How.Length = a.Length
 	}
 	s.Logits = make([]float64, len(a.Probabilities))
 	for i, p := range a.Probabilities {

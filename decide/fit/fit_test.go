@@ -105,7 +105,7 @@ func TestTemperatureRecovers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := cal.Temperature(c.q.Kind, c.options)
+		got := cal.Temperature(decide.How{}, c.q.Kind, c.options)
 		if tolerance := 0.02 * c.scale; !race.Enabled && math.Abs(got-c.scale) > tolerance {
 			t.Errorf("%d options: temperature %v, want %v within %v", c.options, got, c.scale, tolerance)
 		}
@@ -129,8 +129,8 @@ func TestTemperatureRecovers(t *testing.T) {
 				low += third
 			}
 		}
-		if want := math.Exp(low); math.Abs(all.Temperature(c.q.Kind, c.options)/want-1) > 1e-4 {
-			t.Errorf("%d options: temperature %v, a search finds %v", c.options, all.Temperature(c.q.Kind, c.options), want)
+		if want := math.Exp(low); math.Abs(all.Temperature(decide.How{}, c.q.Kind, c.options)/want-1) > 1e-4 {
+			t.Errorf("%d options: temperature %v, a search finds %v", c.options, all.Temperature(decide.How{}, c.q.Kind, c.options), want)
 		}
 	}
 }
@@ -149,15 +149,15 @@ func TestBands(t *testing.T) {
 		t.Fatal(err)
 	}
 	for options, scale := range want {
-		if got := cal.Temperature(decide.KindChoice, options); !race.Enabled && math.Abs(got/scale-1) > 0.05 {
+		if got := cal.Temperature(decide.How{}, decide.KindChoice, options); !race.Enabled && math.Abs(got/scale-1) > 0.05 {
 			t.Errorf("%d options: %v, want %v", options, got, scale)
 		}
 	}
-	whole := cal.Temperature(decide.KindChoice, 30)
-	if whole == 1 || whole != cal.Temperature(decide.KindChoice, 4000) {
-		t.Errorf("a band of few examples has %v, one of none %v; both must be the kind's", whole, cal.Temperature(decide.KindChoice, 4000))
+	whole := cal.Temperature(decide.How{}, decide.KindChoice, 30)
+	if whole == 1 || whole != cal.Temperature(decide.How{}, decide.KindChoice, 4000) {
+		t.Errorf("a band of few examples has %v, one of none %v; both must be the kind's", whole, cal.Temperature(decide.How{}, decide.KindChoice, 4000))
 	}
-	if got := cal.Temperature(decide.KindScore, 3); got != 1 {
+	if got := cal.Temperature(decide.How{}, decide.KindScore, 3); got != 1 {
 		t.Errorf("a kind without examples has %v", got)
 	}
 }
@@ -453,7 +453,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Every answer is right, so that nothing holds the temperature but its range.
-	if cal.Binding != d.binding || cal.Model != "scripted" || report.After.Accuracy != 1 || cal.Temperature(decide.KindBoolean, 2) > 0.2 {
+	if cal.Binding != d.binding || cal.Model != "scripted" || report.After.Accuracy != 1 || cal.Temperature(decide.How{}, decide.KindBoolean, 2) > 0.2 {
 		t.Errorf("%+v\n%v", cal, report)
 	}
 	for name, c := range map[string]struct {

@@ -91,7 +91,7 @@ func probabilities(samples []Sample, c *decide.Calibrator) (p [][]float64, label
 		c = &decide.Calibrator{}
 	}
 	for i := range samples {
-		row, _, _ := c.Apply(&samples[i].Question, samples[i].Logits)
+		row, _, _ := c.Apply(samples[i].How, &samples[i].Question, samples[i].Logits)
 		p = append(p, row)
 		labels = append(labels, samples[i].Label)
 	}

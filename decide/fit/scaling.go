@@ -24,6 +24,11 @@ func Platt(ctx context.Context, d decide.Decider, examples []Example, o Options)
 func (s *Set) Platt(o Options) (*decide.Calibrator, *Report, error) {
 	return s.fit(o, "platt", func(c *decide.Calibrator, train []Sample, o Options) error {
 		of := slices.DeleteFunc(slices.Clone(train), func(x Sample) bool { return x.Question.Kind != decide.KindBoolean })
+		for _, x := range of {
+			if x.How != of[0].How {
+				return fmt.Errorf("%w: booleans read as %+v and as %+v", ErrExamples, of[0].How, x.How)
+			}
+		}
 		if len(of) < o.MinExamples {
 			return fmt.Errorf("%w: %d booleans to fit, at least %d", ErrExamples, len(of), o.MinExamples)
 		}
@@ -39,7 +44,7 @@ func (s *Set) Platt(o Options) (*decide.Calibrator, *Report, error) {
 		if err != nil {
 			return err
 		}
-		c.Platt = &decide.Platt{Scale: theta[0], Shift: theta[1], Examples: len(of)}
+		c.Platt = &decide.Platt{How: of[0].How, Scale: theta[0], Shift: theta[1], Examples: len(of)}
 		return nil
 	})
 }
@@ -67,11 +72,15 @@ func Vector(ctx context.Context, d decide.Decider, examples []Example, o Options
 // Vector fits a scale and a shift for each option to samples that were read before.
 func (s *Set) Vector(o Options) (*decide.Calibrator, *Report, error) {
 	return s.fit(o, "vector", func(c *decide.Calibrator, train []Sample, o Options) error {
-		var order []decide.Hash
-		of := map[decide.Hash][]Sample{}
+		type group struct {
+			how decide.How
+			key decide.Hash
+		}
+		var order []group
+		of := map[group][]Sample{}
 		most := 0
 		for _, x := range train {
-			key := x.Question.Key()
+			key := group{x.How, x.Question.Key()}
 			if of[key] == nil {
 				order = append(order, key)
 			}
@@ -94,7 +103,7 @@ func (s *Set) Vector(o Options) (*decide.Calibrator, *Report, error) {
 			if err != nil {
 				return err
 			}
-			c.Vectors = append(c.Vectors, decide.Vector{Question: key, Scale: theta[:m.cols:m.cols], Shift: theta[m.cols:], Examples: len(list)})
+			c.Vectors = append(c.Vectors, decide.Vector{How: key.how, Question: key.key, Scale: theta[:m.cols:m.cols], Shift: theta[m.cols:], Examples: len(list)})
 		}
 		if len(c.Vectors) == 0 {
 			return fmt.Errorf("%w: %d of one question to fit, at least %d", ErrExamples, most, o.MinExamples)

@@ -13,7 +13,7 @@ import (
 
 // Temperature asks a Decider about the examples and fits a temperature for each kind of question and
 // band of option counts (2, 3 to 4, 5 to 8, and so on) that has Options.MinExamples, and for each
-// kind as a whole.
+// kind as a whole; apart for each way in which questions were read.
 func Temperature(ctx context.Context, d decide.Decider, examples []Example, o Options) (*decide.Calibrator, *Report, error) {
 	s, err := Read(ctx, d, examples, o)
 	if err != nil {
@@ -25,11 +25,21 @@ func Temperature(ctx context.Context, d decide.Decider, examples []Example, o Op
 // Temperature fits temperatures to samples that were read before.
 func (s *Set) Temperature(o Options) (*decide.Calibrator, *Report, error) {
 	return s.fit(o, "temperature", func(c *decide.Calibrator, train []Sample, o Options) error {
-		for kind := decide.KindBoolean; kind <= decide.KindScore; kind++ {
-			of := slices.DeleteFunc(slices.Clone(train), func(x Sample) bool { return x.Question.Kind != kind })
-			if len(of) == 0 {
-				continue
+		type group struct {
+			how  decide.How
+			kind decide.Kind
+		}
+		var order []group
+		groups := map[group][]Sample{}
+		for _, x := range train {
+			g := group{x.How, x.Question.Kind}
+			if groups[g] == nil {
+				order = append(order, g)
 			}
+			groups[g] = append(groups[g], x)
+		}
+		for _, g := range order {
+			of := groups[g]
 			for _, b := range bands(of) {
 				in := slices.DeleteFunc(slices.Clone(of), func(x Sample) bool { return len(x.Logits) < b[0] || len(x.Logits) > b[1] })
 				if len(in) < o.MinExamples || len(in) == len(of) {
@@ -39,14 +49,14 @@ func (s *Set) Temperature(o Options) (*decide.Calibrator, *Report, error) {
 				if err != nil {
 					return err
 				}
-				c.Bands = append(c.Bands, decide.Band{Kind: kind, From: b[0], To: b[1], Temperature: t, Examples: len(in)})
+				c.Bands = append(c.Bands, decide.Band{How: g.how, Kind: g.kind, From: b[0], To: b[1], Temperature: t, Examples: len(in)})
 			}
 			// The kind as a whole, for counts that no band of its own holds.
 			t, err := temperatureOf(of)
 			if err != nil {
 				return err
 			}
-			c.Bands = append(c.Bands, decide.Band{Kind: kind, From: 1, To: decide.MaxOptions, Temperature: t, Examples: len(of)})
+			c.Bands = append(c.Bands, decide.Band{How: g.how, Kind: g.kind, From: 1, To: decide.MaxOptions, Temperature: t, Examples: len(of)})
 		}
 		return nil
 	})

@@ -176,7 +176,7 @@ func run(ctx context.Context, c config, out io.Writer, progress func(total int) 
 		}
 		fmt.Fprintf(out, "\n%v", report)
 		for _, b := range cal.Bands {
-			fmt.Fprintf(out, "%v, %d to %d options: temperature %.3f of %d rows\n", b.Kind, b.From, b.To, b.Temperature, b.Examples)
+			fmt.Fprintf(out, "%v by %v, %d to %d options: temperature %.3f of %d rows\n", b.Kind, b.Method, b.From, b.To, b.Temperature, b.Examples)
 		}
 		curves = []fit.Curve{{Name: report.Baseline, Metrics: report.Before}, {Name: report.What, Metrics: report.After}}
 		if c.save != "" {
