@@ -24,8 +24,9 @@ type Options struct {
 	Events func(Event)      // called with the cache locked: must be quick and must not call back
 }
 
-// Cache ties pool, scratch and index together. All its methods, and those of the Sequences, Hits
-// and Holds it returns, may be called from several goroutines; one lock guards them all.
+// Cache ties pool, scratch and index together. Its methods, and those of the Hits and Holds it
+// returns, may be called from several goroutines: one lock guards everything. A Sequence belongs to
+// one goroutine at a time, beside which others may use theirs.
 type Cache struct {
 	mu      sync.Mutex
 	size    int

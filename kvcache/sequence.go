@@ -10,7 +10,8 @@ import (
 //	Sealed ≤ Reserved: finished rows, which never change again and are in the prefix index;
 //	then rows that have a place but whose step is still to finish; then tokens without a place.
 //
-// A sequence belongs to one request. Its blocks may be shared with others by reference.
+// A sequence belongs to one request, and to one goroutine at a time. Its blocks may be shared with
+// others by reference.
 type Sequence struct {
 	cache    *Cache
 	id       uint64
@@ -70,11 +71,13 @@ func (c *Cache) NewSequence(ns Namespace, hit *Hit, tokens []int32) (*Sequence, 
 	return s, nil
 }
 
-// Len, Sealed and Reserved count tokens, finished rows, and rows with a place.
+// Len returns how many tokens the history has.
 func (s *Sequence) Len() int { return len(s.tokens) }
 
+// Sealed returns how many rows are finished.
 func (s *Sequence) Sealed() int { return s.sealed }
 
+// Reserved returns how many rows have a place.
 func (s *Sequence) Reserved() int { return s.reserved }
 
 // Tokens is the history, a view that is valid until the next Append or Truncate.
@@ -83,7 +86,8 @@ func (s *Sequence) Tokens() []int32 { return s.tokens }
 // Namespace is where the sequence's blocks are indexed.
 func (s *Sequence) Namespace() Namespace { return s.ns }
 
-// Blocks is the block table, a view that later calls do not change. Block i holds the rows of positions i·BlockSize and up.
+// Blocks is the block table, a view that later calls do not change. Block i holds the rows of
+// positions i·BlockSize and up.
 func (s *Sequence) Blocks() []BlockID { return s.table }
 
 // Append adds tokens to the history; it takes no block.
@@ -245,6 +249,7 @@ func (s *Sequence) register() (last BlockID) {
 	return last
 }
 
+// keep notes that block i is full and in the index.
 func (s *Sequence) keep(i, end int) {
 	if end == (i+1)*s.cache.size {
 		s.keyed = i + 1
