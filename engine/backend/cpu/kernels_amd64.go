@@ -74,7 +74,8 @@ func avx512() *kernels {
 	}
 	k.linear = panelSet{
 		f32: f32x, f16: f16x, bf16: bf16x, q8_0: q8_0x, q4_0: q4_0x, q4_K: q4_Kx, q6_K: q6_Kx,
-		floats: []int{0, 8, 8, 6, 5, 0, 4, 0, 3}, ints: []int{0, 8, 6, 4, 3}, flip: 0x80808080,
+		floats: []int{0, 8, 8, 6, 5, 0, 4, 0, 3}, manyFloats: 8,
+		ints: []int{0, 8, 6, 4, 3, 1, 1, 1, 1}, manyInts: 4, flip: 0x80808080,
 	}.linear()
 	return k
 }
@@ -127,7 +128,7 @@ func avx2() *kernels {
 	}
 	k.linear = panelSet{
 		f32: f32y, f16: f16y, bf16: bf16y, q8_0: q8_0y, q4_0: q4_0y, q4_K: q4_Ky, q6_K: q6_Ky,
-		floats: []int{0, 4, 2, 2, 1, 0, 1}, ints: []int{0, 2, 1, 1},
+		floats: []int{0, 4, 2, 2, 1, 0, 1}, manyFloats: 6, ints: []int{0, 2, 1, 1}, manyInts: 3,
 	}.linear()
 	return k
 }

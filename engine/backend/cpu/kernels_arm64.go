@@ -39,7 +39,7 @@ func neon() *kernels {
 	}
 	k.linear = panelSet{
 		f32: f32n, f16: f16n, bf16: bf16n, q8_0: q8_0n, q4_0: q4_0n, q4_K: q4_Kn, q6_K: q6_Kn,
-		floats: []int{0, 4, 2, 0, 1}, ints: []int{0, 2, 1, 1},
+		floats: []int{0, 4, 2, 0, 1}, manyFloats: 4, ints: []int{0, 2, 1, 1}, manyInts: 3,
 	}.linear()
 	return k
 }

@@ -164,6 +164,86 @@ func q4_Kx4x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, l
 //go:noescape
 func q6_Kx4x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
 
+// q8_0x5x1 multiplies 5 rows with 1 panels of Q8_0
+//
+//go:noescape
+func q8_0x5x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q4_0x5x1 multiplies 5 rows with 1 panels of Q4_0
+//
+//go:noescape
+func q4_0x5x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q4_Kx5x1 multiplies 5 rows with 1 panels of Q4_K
+//
+//go:noescape
+func q4_Kx5x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q6_Kx5x1 multiplies 5 rows with 1 panels of Q6_K
+//
+//go:noescape
+func q6_Kx5x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q8_0x6x1 multiplies 6 rows with 1 panels of Q8_0
+//
+//go:noescape
+func q8_0x6x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q4_0x6x1 multiplies 6 rows with 1 panels of Q4_0
+//
+//go:noescape
+func q4_0x6x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q4_Kx6x1 multiplies 6 rows with 1 panels of Q4_K
+//
+//go:noescape
+func q4_Kx6x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q6_Kx6x1 multiplies 6 rows with 1 panels of Q6_K
+//
+//go:noescape
+func q6_Kx6x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q8_0x7x1 multiplies 7 rows with 1 panels of Q8_0
+//
+//go:noescape
+func q8_0x7x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q4_0x7x1 multiplies 7 rows with 1 panels of Q4_0
+//
+//go:noescape
+func q4_0x7x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q4_Kx7x1 multiplies 7 rows with 1 panels of Q4_K
+//
+//go:noescape
+func q4_Kx7x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q6_Kx7x1 multiplies 7 rows with 1 panels of Q6_K
+//
+//go:noescape
+func q6_Kx7x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q8_0x8x1 multiplies 8 rows with 1 panels of Q8_0
+//
+//go:noescape
+func q8_0x8x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q4_0x8x1 multiplies 8 rows with 1 panels of Q4_0
+//
+//go:noescape
+func q4_0x8x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q4_Kx8x1 multiplies 8 rows with 1 panels of Q4_K
+//
+//go:noescape
+func q4_Kx8x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
+// q6_Kx8x1 multiplies 8 rows with 1 panels of Q6_K
+//
+//go:noescape
+func q6_Kx8x1(w *byte, panel int, x *byte, stride int, blocks int, y *float32, ld int)
+
 // f32x1x8 multiplies 1 rows with 8 panels of F32
 //
 //go:noescape
@@ -362,6 +442,14 @@ func q8_0x(t, r int, w *byte, panel int, x *byte, stride, blocks int, y *float32
 		q8_0x4x3(w, panel, x, stride, blocks, y, ld)
 	case 4<<8 | 1:
 		q8_0x4x1(w, panel, x, stride, blocks, y, ld)
+	case 5<<8 | 1:
+		q8_0x5x1(w, panel, x, stride, blocks, y, ld)
+	case 6<<8 | 1:
+		q8_0x6x1(w, panel, x, stride, blocks, y, ld)
+	case 7<<8 | 1:
+		q8_0x7x1(w, panel, x, stride, blocks, y, ld)
+	case 8<<8 | 1:
+		q8_0x8x1(w, panel, x, stride, blocks, y, ld)
 	}
 }
 
@@ -383,6 +471,14 @@ func q4_0x(t, r int, w *byte, panel int, x *byte, stride, blocks int, y *float32
 		q4_0x4x3(w, panel, x, stride, blocks, y, ld)
 	case 4<<8 | 1:
 		q4_0x4x1(w, panel, x, stride, blocks, y, ld)
+	case 5<<8 | 1:
+		q4_0x5x1(w, panel, x, stride, blocks, y, ld)
+	case 6<<8 | 1:
+		q4_0x6x1(w, panel, x, stride, blocks, y, ld)
+	case 7<<8 | 1:
+		q4_0x7x1(w, panel, x, stride, blocks, y, ld)
+	case 8<<8 | 1:
+		q4_0x8x1(w, panel, x, stride, blocks, y, ld)
 	}
 }
 
@@ -404,6 +500,14 @@ func q4_Kx(t, r int, w *byte, panel int, x *byte, stride, blocks int, y *float32
 		q4_Kx4x3(w, panel, x, stride, blocks, y, ld)
 	case 4<<8 | 1:
 		q4_Kx4x1(w, panel, x, stride, blocks, y, ld)
+	case 5<<8 | 1:
+		q4_Kx5x1(w, panel, x, stride, blocks, y, ld)
+	case 6<<8 | 1:
+		q4_Kx6x1(w, panel, x, stride, blocks, y, ld)
+	case 7<<8 | 1:
+		q4_Kx7x1(w, panel, x, stride, blocks, y, ld)
+	case 8<<8 | 1:
+		q4_Kx8x1(w, panel, x, stride, blocks, y, ld)
 	}
 }
 
@@ -425,6 +529,14 @@ func q6_Kx(t, r int, w *byte, panel int, x *byte, stride, blocks int, y *float32
 		q6_Kx4x3(w, panel, x, stride, blocks, y, ld)
 	case 4<<8 | 1:
 		q6_Kx4x1(w, panel, x, stride, blocks, y, ld)
+	case 5<<8 | 1:
+		q6_Kx5x1(w, panel, x, stride, blocks, y, ld)
+	case 6<<8 | 1:
+		q6_Kx6x1(w, panel, x, stride, blocks, y, ld)
+	case 7<<8 | 1:
+		q6_Kx7x1(w, panel, x, stride, blocks, y, ld)
+	case 8<<8 | 1:
+		q6_Kx8x1(w, panel, x, stride, blocks, y, ld)
 	}
 }
 

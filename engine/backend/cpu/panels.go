@@ -10,12 +10,20 @@ type panelKernel struct {
 	form   form
 	block  int   // values in a step of the kernels' count
 	panels []int // that the kernels take at once, by rows; 0: no kernel. What is left is taken one by one
+	many   int   // rows that a kernel takes where there are more than fewRows
 	call   panelFunc
 }
 
-// rows returns the largest number of rows up to n that has a kernel.
-func (k *panelKernel) rows(n int) int {
+// fewRows is up to how many rows the time goes into reading weights: then the best kernel is the one
+// that reads them once, past that the one that computes most with what it loads.
+const fewRows = 16
+
+// rows returns how many of n rows left of total the next kernel takes.
+func (k *panelKernel) rows(n, total int) int {
 	n = min(n, len(k.panels)-1)
+	if total > fewRows {
+		n = min(n, k.many)
+	}
 	for k.panels[n] == 0 {
 		n--
 	}
@@ -33,9 +41,9 @@ func (k *panelKernel) at(in *input, r int) (*byte, int) {
 func (k *panelKernel) multiply(m *matrix, in *input, lo, hi int, y []float32, ld int) {
 	whole := min(hi, m.rows/panelRows) // panels without padding
 	for p := lo; p < whole; {
-		n := min(k.panels[k.rows(in.rows)], whole-p)
+		n := min(k.panels[k.rows(in.rows, in.rows)], whole-p)
 		for r := 0; r < in.rows; {
-			t := k.rows(in.rows - r)
+			t := k.rows(in.rows-r, in.rows)
 			x, stride := k.at(in, r)
 			for i := 0; i < n; {
 				some := 1
@@ -68,7 +76,7 @@ func (k *panelKernel) one(m *matrix, in *input, r, o int) float32 {
 func (k *panelKernel) linear(pack func([]byte, quant.Tensor, int), size func(cols int) int) *linearKernel {
 	return &linearKernel{
 		form: k.form, pack: pack, packBytes: size, multiply: k.multiply, one: k.one,
-		group: func(rows int) int { return k.panels[k.rows(rows)] },
+		group: func(rows int) int { return k.panels[k.rows(rows, rows)] },
 	}
 }
 
@@ -77,12 +85,15 @@ type panelSet struct {
 	f32, f16, bf16         panelFunc
 	q8_0, q4_0, q4_K, q6_K panelFunc
 	floats, ints           []int // panels at once, by rows
+	manyFloats, manyInts   int   // rows at once where there are many
 	flip                   uint32
 }
 
 func (s panelSet) linear() map[quant.Format]*linearKernel {
-	float := func(call panelFunc) *panelKernel { return &panelKernel{formFloat, 1, s.floats, call} }
-	ints := func(block int, call panelFunc) *panelKernel { return &panelKernel{formInt8, block, s.ints, call} }
+	float := func(call panelFunc) *panelKernel { return &panelKernel{formFloat, 1, s.floats, s.manyFloats, call} }
+	ints := func(block int, call panelFunc) *panelKernel {
+		return &panelKernel{formInt8, block, s.ints, s.manyInts, call}
+	}
 	return map[quant.Format]*linearKernel{
 		quant.F32:  float(s.f32).linear(packF32, func(n int) int { return 64 * n }),
 		quant.F16:  float(s.f16).linear(packF16, func(n int) int { return 32 * n }),

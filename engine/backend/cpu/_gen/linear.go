@@ -12,7 +12,7 @@ type shape struct{ t, r int }
 // Shapes are chosen so that accumulators fill the registers; the second of each pair takes the
 // panels that the first leaves over.
 var (
-	int8Shapes  = []shape{{1, 8}, {1, 1}, {2, 6}, {2, 1}, {3, 4}, {3, 1}, {4, 3}, {4, 1}}
+	int8Shapes  = []shape{{1, 8}, {1, 1}, {2, 6}, {2, 1}, {3, 4}, {3, 1}, {4, 3}, {4, 1}, {5, 1}, {6, 1}, {7, 1}, {8, 1}}
 	floatShapes = []shape{{1, 8}, {1, 1}, {2, 8}, {2, 1}, {3, 6}, {3, 1}, {4, 5}, {4, 1}, {6, 4}, {6, 1}, {8, 3}, {8, 1}}
 )
 
