@@ -73,6 +73,7 @@ func BenchmarkDecodeRow(b *testing.B) {
 	c := newCache(b, Options{Blocks: 8192})
 	s := mustSequence(b, c, Namespace{}, nil, count(0, 1000))
 	compute(b, s, 1000)
+	next := int32(0)
 	b.ReportAllocs()
 	for b.Loop() {
 		if s.Len() > 100_000 {
@@ -80,7 +81,8 @@ func BenchmarkDecodeRow(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		s.Append(7)
+		next++ // never the same twice: a history that was there before would be merged with it
+		s.Append(next)
 		if _, _, err := s.Reserve(s.Len()); err != nil {
 			b.Fatal(err)
 		}

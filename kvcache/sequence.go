@@ -208,6 +208,7 @@ func (s *Sequence) Seal(n int) error {
 // returns the block that stands for the last one's tokens.
 func (s *Sequence) register() (last BlockID) {
 	c := s.cache
+	cloned := false
 	for i := s.keyed; i*c.size < s.sealed; i++ {
 		before := NoBlock
 		if i > 0 {
@@ -239,7 +240,9 @@ func (s *Sequence) register() (last BlockID) {
 			c.pool.Ref(stands)
 			c.pool.Yield(b, s.id)
 			c.pool.Unref(b)
-			s.table = slices.Clone(s.table) // a step under way may be looking at it
+			if !cloned {
+				s.table, cloned = slices.Clone(s.table), true // views of it stay as they were
+			}
 			s.table[i] = stands
 			c.stats.Deduplicated++
 		}
