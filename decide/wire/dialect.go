@@ -54,6 +54,7 @@ type Dialect struct {
 	blankID          bool // System One: blank ids are taken
 	boolConfidence   bool // System One: a noul has probabilities and confidence
 	envelope         bool // System One: id, object, created, diagnostics
+	diagnostics      bool // System One: those of the envelope, without it
 	labelMass        bool // System One: x_label_mass
 	refusal          bool // OpenAI: an abstained answer is a refusal
 	sglangFields     bool // System One: the fields of SGLang's other route are refused unless null
@@ -161,9 +162,10 @@ func SGLangDecisions() Dialect {
 }
 
 // Own is a shape with the limits of package decide and no others but those on size and depth of the
-// body. Answers of System One carry x_label_mass.
+// body. System One has the extensions of all its speakers: answers carry x_label_mass, and the response
+// their diagnostics; errors are TypeSafe's.
 func Own(s Shape) Dialect {
-	return Dialect{
+	d := Dialect{
 		Name: "hotpath-" + s.String(), Shape: s,
 		Limits: Limits{
 			Body: maxBody, Depth: maxDepth, Questions: decide.MaxQuestions, MinOptions: 1,
@@ -171,6 +173,10 @@ func Own(s Shape) Dialect {
 		},
 		anyState: true, labelMass: true, engineFields: true, forbid: s != SystemOneShape, refusal: true, schemaStatus: 400, limitStatus: 400,
 	}
+	if s == SystemOneShape {
+		d.schemaStatus, d.detail, d.diagnostics = 422, true, true
+	}
+	return d
 }
 
 // Dialects returns the presets that speak a shape, the own one last.

@@ -392,7 +392,11 @@ func (d Dialect) systemOneResponse(c *Call, list []reply, m Meta, u decide.Usage
 	}
 	usage := []member{{"input_tokens", input(u)}, {"output_tokens", 0}}
 	if !d.envelope {
-		return []member{{"model", m.Model}, {"answers", answers}, {"usage", usage}}
+		body := []member{{"model", m.Model}, {"answers", answers}, {"usage", usage}}
+		if d.diagnostics {
+			body = append(body, member{"diagnostics", diagnostics})
+		}
+		return body
 	}
 	return []member{
 		{"id", "decision-" + m.ID}, {"object", "structured_decision"}, {"created", int(m.Created.Unix())}, {"model", m.Model},
