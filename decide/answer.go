@@ -34,8 +34,12 @@ func (p *Plan) Answer(r Request, b Border, readings []Reading, prior Prior) ([]A
 			}
 			d.p = divided(d.p, prior[i], r.Prior)
 		}
-		a := answer(r, p.questions[i], d)
-		answers[i] = a
+		temperature, calibrated := 1.0, false
+		if p.calibrator != nil {
+			d.p, temperature, calibrated = p.calibrator.of(d.how(r.Prior), &p.questions[i], d.p)
+		}
+		answers[i] = answer(r, p.questions[i], d)
+		answers[i].Temperature, answers[i].Calibrated = temperature, calibrated
 	}
 	return answers, nil
 }

@@ -101,6 +101,31 @@ func (c *Calibrator) Apply(h How, q *Question, logits []float64) (p []float64, t
 	return softmax(logits, 1), 1, false
 }
 
+// how says how the distribution was read.
+func (d *distribution) how(prior float64) How {
+	h := How{Method: d.asked.method, Orders: d.asked.orders, Prior: prior}
+	switch h.Method {
+	case Each:
+		h.Orders = 0
+	case Path:
+		h.Length = d.asked.length
+	}
+	return h
+}
+
+// of applies the calibrator to probabilities, and leaves those of a question it was not fitted for.
+func (c *Calibrator) of(h How, q *Question, p []float64) ([]float64, float64, bool) {
+	logits := make([]float64, len(p))
+	for i, x := range p {
+		logits[i] = math.Log(x)
+	}
+	out, temperature, fitted := c.Apply(h, q, logits)
+	if !fitted {
+		return p, 1, false
+	}
+	return out, temperature, true
+}
+
 // maxSaved bounds what Load reads, in bytes.
 const maxSaved = 64 << 20
 

@@ -12,6 +12,9 @@ import (
 // Options are what the opener of a model fixes for its decisions. The zero Options are the defaults.
 type Options struct {
 	Clock time.Time // that templates may ask for
+	// Calibrator is applied to every answer; nil: none. Compile is ErrCalibrator where it was fitted
+	// under another binding.
+	Calibrator *Calibrator
 }
 
 // Compiler encodes the states and compiles the questions of one model. It keeps what it found out
@@ -24,6 +27,7 @@ type Compiler struct {
 	encoder  func() *chat.Encoder
 	scaffold func() (scaffold, error)
 	declared func() (*declared, error)
+	fits     func() error
 
 	mu     sync.Mutex
 	frames [borders]*frame
@@ -60,6 +64,16 @@ func NewCompiler(m *model.Model, o Options) *Compiler {
 			err = fmt.Errorf("%s: %w", m.Name, err)
 		}
 		return s, err
+	})
+	c.fits = sync.OnceValue(func() error {
+		if o.Calibrator == nil {
+			return nil
+		}
+		b, err := c.Binding()
+		if err != nil {
+			return err
+		}
+		return o.Calibrator.Binding.Fits(b)
 	})
 	c.declared = sync.OnceValues(func() (*declared, error) { return parseDeclared(m) })
 	return c

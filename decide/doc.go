@@ -16,6 +16,7 @@
 // # Caveats
 //
 // Options share one prompt, so their order may move the probabilities. Probabilities are those of
-// the model and not calibrated. Three definitions of confidence are in use in the field under one
-// name; [Answer].ConfidenceIs says which one an answer holds.
+// the model, and calibrated only where a [Calibrator] was fitted for such questions. Three
+// definitions of confidence are in use in the field under one name; [Answer].ConfidenceIs says which
+// one an answer holds.
 package decide

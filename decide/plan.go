@@ -11,9 +11,10 @@ import (
 // and which logits are read where. It holds nothing of any state and may be used by many goroutines
 // at once.
 type Plan struct {
-	model     [32]byte // the model it was compiled for
-	questions []Question
-	forms     [borders]func() (*form, error) // by border; made when first needed
+	model      [32]byte // the model it was compiled for
+	questions  []Question
+	calibrator *Calibrator
+	forms      [borders]func() (*form, error) // by border; made when first needed
 }
 
 // form is a plan's questions behind one border.
@@ -52,13 +53,19 @@ func (c *Compiler) Compile(r Request) (*Plan, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
+	if err := c.fits(); err != nil {
+		return nil, err
+	}
 	if r.Plan != nil {
 		if r.Plan.model != c.model.ID {
 			return nil, fmt.Errorf("%w: it was compiled for another model than %s", ErrPlan, c.model.Name)
 		}
+		if r.Plan.calibrator != c.options.Calibrator {
+			return nil, fmt.Errorf("%w: it was compiled under another calibrator", ErrPlan)
+		}
 		return r.Plan, nil
 	}
-	p := &Plan{model: c.model.ID, questions: make([]Question, len(r.Questions))}
+	p := &Plan{model: c.model.ID, calibrator: c.options.Calibrator, questions: make([]Question, len(r.Questions))}
 	for i, q := range r.Questions {
 		if q.Method == Automatic {
 			q.Method = r.Method

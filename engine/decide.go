@@ -76,6 +76,9 @@ func (e *Engine) state(r *decide.Request, plan *decide.Plan) (decide.Encoded, *d
 	return state, cut, err
 }
 
+// Binding returns what a calibrator fitted on this engine is bound to.
+func (e *Engine) Binding() (decide.Binding, error) { return e.decisions.Binding() }
+
 // prior returns what an empty state gives to the options, where the request asks for it: kept from
 // an earlier request, or read now.
 func (e *Engine) prior(ctx context.Context, r *decide.Request, plan *decide.Plan, form decide.Border) (decide.Prior, error) {

@@ -79,7 +79,16 @@ func open(ctx context.Context, m *model.Model, o options) (*Engine, error) {
 	o.queue.fill(o.context)
 	o.slow.fill()
 
-	e := &Engine{model: m, decisions: decide.NewCompiler(m, decide.Options{Clock: o.clock}), opt: o, done: make(chan struct{})}
+	e := &Engine{model: m, decisions: decide.NewCompiler(m, decide.Options{Clock: o.clock, Calibrator: o.calibrator}), opt: o, done: make(chan struct{})}
+	if o.calibrator != nil {
+		b, err := e.decisions.Binding()
+		if err != nil {
+			return nil, err
+		}
+		if err := o.calibrator.Binding.Fits(b); err != nil {
+			return nil, err
+		}
+	}
 	var name backend.Selection[string]
 	if e.runner, name, err = openBackend(ctx, m, o, mem); err != nil {
 		return nil, err

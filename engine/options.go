@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/hotpath-go/hotpath/decide"
 	"github.com/hotpath-go/hotpath/engine/backend"
 	"github.com/hotpath-go/hotpath/quant"
 )
@@ -14,16 +15,17 @@ type Option func(*options) error
 
 // options are the resolved settings of an engine.
 type options struct {
-	context  int
-	kv       KV
-	workers  int
-	progress func(Progress)
-	logger   *slog.Logger
-	backends []backend.Backend
-	stepRows int
-	queue    Queue
-	slow     SlowReader
-	clock    time.Time
+	context    int
+	kv         KV
+	workers    int
+	progress   func(Progress)
+	logger     *slog.Logger
+	backends   []backend.Backend
+	stepRows   int
+	queue      Queue
+	slow       SlowReader
+	clock      time.Time
+	calibrator *decide.Calibrator
 }
 
 // KV says how keys and values are kept.
@@ -91,6 +93,12 @@ func WithKV(kv KV) Option {
 		o.kv = kv
 		return nil
 	}
+}
+
+// WithCalibrator makes every answer calibrated that the calibrator was fitted for. Open is
+// decide.ErrCalibrator where it was fitted under another model, template or label scheme.
+func WithCalibrator(c *decide.Calibrator) Option {
+	return func(o *options) error { o.calibrator = c; return nil }
 }
 
 // WithWorkers sets how many workers compute. Default: GOMAXPROCS. All engines of a process share
