@@ -11,7 +11,6 @@ type pool struct {
 	kept   []bool   // the index knows it
 	hits   []uint32 // matches that found it idle, since it was kept
 	depth  []int32
-	prefix []uint64  // digest of the tokens it is kept under, and of all before them
 	since  []int64   // clock when it became idle
 	stamp  []uint32  // counts Take: tells one content from the next
 	free   []BlockID // neither referenced nor kept; taken from the end
