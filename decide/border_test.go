@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hotpath-go/hotpath/decide"
+	"github.com/hotpath-go/hotpath/internal/race"
 	"github.com/hotpath-go/hotpath/internal/testdata"
 	"github.com/hotpath-go/hotpath/model"
 	"github.com/hotpath-go/hotpath/model/arch"
@@ -45,6 +46,9 @@ func suites(t testing.TB) []*suite {
 	}
 	for _, f := range files {
 		name := strings.TrimSuffix(filepath.Base(f), ".json")
+		if race.Enabled && !slices.Contains([]string{"chatml", "deepseek_v3", "nemotron35"}, name) {
+			continue // these have small vocabularies, and come to every form
+		}
 		s := &suite{name: name}
 		if err := json.Unmarshal(testdata.Read(t, "tokenizer-cases/chat/"+name+".json"), s); err != nil || len(s.Cases) != 20 {
 			t.Fatalf("%s: %d cases, %v", name, len(s.Cases), err)
@@ -263,7 +267,9 @@ func TestBorders(t *testing.T) {
 			}
 		}
 	}
-	compareFile(t, "borders.txt", table.Bytes())
+	if !race.Enabled {
+		compareFile(t, "borders.txt", table.Bytes())
+	}
 	if count[decide.BorderTurn] == 0 || count[decide.BorderInside] == 0 || count[decide.BorderAppended] == 0 {
 		t.Errorf("%v", count)
 	}

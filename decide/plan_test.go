@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hotpath-go/hotpath/decide"
+	"github.com/hotpath-go/hotpath/internal/race"
 	"github.com/hotpath-go/hotpath/model"
 	"github.com/hotpath-go/hotpath/model/chat"
 	"github.com/hotpath-go/hotpath/model/tokenizer"
@@ -61,7 +62,7 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	models := map[string]*model.Model{"stories260K": stories(t)}
 	for _, name := range []string{"qwen3", "llama2", "mistral_v01", "llama3"} {
-		if testing.Short() {
+		if testing.Short() || race.Enabled {
 			break
 		}
 		t.Run(name, func(t *testing.T) { models[name] = vocabulary(t, name) })
