@@ -18,10 +18,11 @@ func native() []*kernels {
 	return nil
 }
 
-// neon has the products and attention in assembly; the operators on rows are the generic ones.
 func neon() *kernels {
 	k := generic()
 	k.name = "neon"
+	k.norm, k.add, k.silu, k.rotate = normNEON, addRowNEON, siluRowNEON, rotateRowNEON
+	k.softmax, k.sumExp, k.blend = softmaxNEON, sumExpNEON, blendRowNEON
 	k.reset = resetRecords
 	k.fill = func(in *input, row, lo, hi int) {
 		if in.forms&formInt8 == 0 {

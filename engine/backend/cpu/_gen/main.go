@@ -84,6 +84,7 @@ func main() {
 	rowsAVX2()
 	linearNEON()
 	attentionNEON()
+	rowsNEON()
 }
 
 // rowsOf addresses up to eight rows that lie a stride apart, with the stride, its triple and so on
