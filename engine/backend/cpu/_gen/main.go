@@ -61,21 +61,19 @@ func (f *file) table(name string, words ...uint32) {
 	fmt.Fprintf(&f.asm, "GLOBL %s<>(SB), RODATA|NOPTR, $%d\n", name, 4*len(words))
 }
 
+// written holds the content of the files by name.
+var written = map[string][]byte{}
+
 func (f *file) write() {
-	if err := os.WriteFile("../"+f.name+".s", f.asm.Bytes(), 0o644); err != nil {
-		log.Fatal(err)
-	}
 	src, err := format.Source(f.decl.Bytes())
 	if err != nil {
 		log.Fatal(err)
 	}
 	base, arch, _ := strings.Cut(f.name, "_")
-	if err := os.WriteFile("../"+base+"_decl_"+arch+".go", src, 0o644); err != nil {
-		log.Fatal(err)
-	}
+	written[f.name+".s"], written[base+"_decl_"+arch+".go"] = f.asm.Bytes(), src
 }
 
-func main() {
+func generate() {
 	linear()
 	attention()
 	rows()
@@ -85,6 +83,15 @@ func main() {
 	linearNEON()
 	attentionNEON()
 	rowsNEON()
+}
+
+func main() {
+	generate()
+	for name, content := range written {
+		if err := os.WriteFile("../"+name, content, 0o644); err != nil {
+			log.Fatal(err)
+		}
+	}
 }
 
 // rowsOf addresses up to eight rows that lie a stride apart, with the stride, its triple and so on
