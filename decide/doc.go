@@ -1,22 +1,40 @@
 // Package decide turns typed questions about a state into token spans and label logits, and the
-// logits into answers with probabilities.
+// logits into answers with probabilities. Nothing is generated.
 //
 // A [Request] holds a [State] (text, JSON, a chat prompt or tokens) and [Question]s made with
 // [Boolean], [Choice] and [Score]. A [Decider], such as an engine, answers them with a [Result].
-// [Compile] makes a [Plan] that can be used for many states.
+// A [Compiler] makes a [Plan] that can be used for many states.
+//
+// # Where the question stands
+//
+// State and question are encoded apart, so that the tokens of a chat state are the first ones of what
+// Generate computes for the same prompt, and the tokens of a question are the same after every state.
+// The [Border] of a Result says how they meet. The reply that the question asks for opens with the
+// template's closed reasoning section; where there is none the model is refused with [ErrReasoning].
 //
 // # How an option is read
 //
-// The question is written after the state and ends where a label (yes, a letter, a digit) would be
-// the next token. An option's logit is the log-sum-exp over the spellings of its label; the
-// probabilities are the softmax over the options; nothing is generated. The label mass says how
-// much the whole vocabulary gives to the labels together: when it is low the model wanted to say
-// something else, and the probabilities mean little.
+// By [Label] the question ends where yes, a digit or a letter would be the next token; an option's
+// logit is the log-sum-exp over the spellings of its label. By [Code] and [Path] it is the sum of the
+// log-probabilities of a few tokens, which options share as far as they are the same. By [Each] it is
+// the log-odds of yes after a question about that option alone. The probabilities are the softmax over
+// the options. The label mass says how much the whole vocabulary gives to all of them together: when
+// it is low the model wanted to say something else, and the probabilities mean little.
+//
+// A model's file may declare a read of its own, as JSON, under the GGUF key hotpath.decision or as
+// hotpath_decision in config.json; control tokens are found outside the fields alone:
+//
+//	{"read": "each", "state": "<|state|> {state}", "question": "<|question|> {question}",
+//	 "option": "{name}[ : {description}]<|mark|>", "level": "{index}: {name}<|mark|>",
+//	 "yes": "<|yes|>", "no": "", "words": true}
+//
+// What stands in brackets is left out where its field is empty; level is for scores and else option;
+// words asks for lower case, single spaces, and names split into words.
 //
 // # Caveats
 //
-// Options share one prompt, so their order may move the probabilities. Probabilities are those of
-// the model, and calibrated only where a [Calibrator] was fitted for such questions. Three
-// definitions of confidence are in use in the field under one name; [Answer].ConfidenceIs says which
-// one an answer holds.
+// Options that share one prompt influence each other: their order may move the probabilities. Orders
+// averages over several and tells the spread; Each does not depend on it. Probabilities are those of
+// the model and not calibrated. Three definitions of confidence are in use in the field under one
+// name; [Answer].ConfidenceIs says which one an answer holds.
 package decide

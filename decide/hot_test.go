@@ -7,6 +7,7 @@ import (
 	"github.com/hotpath-go/hotpath/engine"
 	"github.com/hotpath-go/hotpath/engine/backend/backendtest"
 	"github.com/hotpath-go/hotpath/model"
+	"github.com/hotpath-go/hotpath/model/chat"
 	"github.com/hotpath-go/hotpath/quant"
 )
 
@@ -74,5 +75,26 @@ func TestSharedWithGenerate(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestWarmForBoth: a warm conversation is hot for a decision and for a generation.
+func TestWarmForBoth(t *testing.T) {
+	t.Parallel()
+	m := tinyChat(t)
+	e := openEngine(t, m)
+	p := chat.Messages(chat.System("You are a cat."), chat.User("What do you see in the garden?"))
+	hold, err := e.Warm(t.Context(), p, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(hold.Release)
+	res, err := e.Decide(t.Context(), decide.Request{State: decide.Chat(p), Questions: []decide.Question{decide.Boolean("b", "Is it?")}})
+	if err != nil || res.Usage.CachedTokens != hold.Tokens() || res.Usage.StateTokens != hold.Tokens() {
+		t.Errorf("%v, %v, held %d", res, err, hold.Tokens())
+	}
+	gen, err := e.Generate(t.Context(), engine.GenerateRequest{Prompt: p, MaxTokens: 1})
+	if err != nil || gen.Usage.CachedTokens != hold.Tokens() {
+		t.Errorf("%v, %v, held %d", gen, err, hold.Tokens())
 	}
 }

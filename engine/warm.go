@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hotpath-go/hotpath/decide"
 	"github.com/hotpath-go/hotpath/engine/backend"
 	"github.com/hotpath-go/hotpath/kvcache"
 	"github.com/hotpath-go/hotpath/model/chat"
@@ -31,7 +32,7 @@ func (e *Engine) Warm(ctx context.Context, p chat.Prompt, ttl time.Duration) (*H
 	if ttl < 0 {
 		return nil, fmt.Errorf("%w: ttl: %v, must not be negative", ErrRequest, ttl)
 	}
-	tokens, err := e.model.Encode(p, e.opt.clock)
+	tokens, err := e.warmTokens(p)
 	if err != nil {
 		return nil, fmt.Errorf("%w: prompt: %w", ErrRequest, err)
 	}
@@ -47,6 +48,17 @@ func (e *Engine) Warm(ctx context.Context, p chat.Prompt, ttl time.Duration) (*H
 		return nil, w.err
 	}
 	return &Hold{w.hold}, nil
+}
+
+// warmTokens returns what Decide and Generate share of a prompt: of messages, what comes before the
+// border.
+func (e *Engine) warmTokens(p chat.Prompt) ([]int32, error) {
+	if p.Kind() == chat.KindMessages {
+		if state, err := e.decisions.Encode(decide.Chat(p), decide.BorderNone); err == nil {
+			return state.Tokens, nil
+		}
+	}
+	return e.model.Encode(p, e.opt.clock) // no decision can be made on it: as Generate reads it
 }
 
 // warming is a Warm under way.
