@@ -3,6 +3,8 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hotpath-go/hotpath/engine"
@@ -167,8 +169,8 @@ func prompt(messages []chatMessage, tools []chatTool, args map[string]json.RawMe
 	default:
 		return none, bad("reasoning_effort", "%.20q, want none, minimal, low, medium, high or xhigh", effort)
 	}
-	for name, v := range args {
-		p = p.WithArg(name, v)
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		p = p.WithArg(name, args[name])
 	}
 	return p, nil
 }

@@ -31,7 +31,7 @@ func decode(body []byte, v any) error {
 	case errors.As(err, &field):
 		return field
 	case errors.As(err, &kind):
-		name := kind.Field
+		name := strings.TrimPrefix(kind.Field, "settings.") // the embedded struct's
 		if name == "" {
 			return &problem{status: 400, text: fmt.Sprintf("the body is a JSON %s, want an object", kind.Value)}
 		}
@@ -121,7 +121,7 @@ func strict(body []byte) error {
 	return nil
 }
 
-// texts is a string or an array of strings.
+// texts is the field stop: a string or an array of strings.
 type texts []string
 
 // UnmarshalJSON is part of json.Unmarshaler.
@@ -136,7 +136,7 @@ func (t *texts) UnmarshalJSON(b []byte) error {
 	}
 	var list []string
 	if err := json.Unmarshal(b, &list); err != nil {
-		return &problem{status: 400, text: "want a string or an array of strings", err: err}
+		return bad("stop", "want a string or an array of strings")
 	}
 	*t = list
 	return nil
