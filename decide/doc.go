@@ -35,6 +35,7 @@
 //
 // Options that share one prompt influence each other: their order may move the probabilities. Orders
 // averages over several and tells the spread; Each does not depend on it. Probabilities are those of
-// the model and not calibrated. Three definitions of confidence are in use in the field under one
-// name; [Answer].ConfidenceIs says which one an answer holds.
+// the model, and calibrated only where a [Calibrator] was fitted for such questions. Three
+// definitions of confidence are in use in the field under one name; [Answer].ConfidenceIs says which
+// one an answer holds.
 package decide

@@ -225,3 +225,48 @@ func TestManyOptions(t *testing.T) {
 		}
 	}
 }
+
+// TestBooleanOrders: yes is yes in both orders of what yes and no mean.
+func TestBooleanOrders(t *testing.T) {
+	t.Parallel()
+	m := tinyChat(t)
+	q := decide.Question{ID: "b", Kind: decide.KindBoolean, Instructions: "Is it late?", Orders: 2,
+		Options: []decide.Option{decide.Opt("yes", "after ten"), decide.Opt("no", "before ten")}}
+	for _, method := range []decide.Method{decide.Label, decide.Path} {
+		q.Method = method
+		plan, err := decide.Compile(m, decide.Request{Questions: []decide.Question{q}}, decide.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spans, err := plan.Spans(decide.BorderTurn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var readings []decide.Reading
+		var texts []string
+		for i, end := range histories(nil, spans) {
+			for _, read := range spans[i].Reads {
+				in := decide.Reading{LogSumExp: 4}
+				for _, id := range read.Labels {
+					logit := float32(0)
+					if tok, _ := m.Tokenizer.Token(id); strings.EqualFold(strings.TrimSpace(string(tok.Bytes)), "yes") {
+						logit = 2
+					}
+					in.Labels = append(in.Labels, logit)
+				}
+				readings = append(readings, in)
+				texts = append(texts, m.Tokenizer.Decode(end, false))
+			}
+		}
+		if len(texts) != 2 || strings.Index(texts[0], "after") > strings.Index(texts[0], "before") || strings.Index(texts[1], "after") < strings.Index(texts[1], "before") {
+			t.Fatalf("%v: %q", method, texts)
+		}
+		a, err := plan.Answer(decide.Request{}, decide.BorderTurn, readings, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := 1 / (1 + math.Exp(-2)); a[0].Value != "yes" || math.Abs(a[0].Probability-want) > 1e-9 || a[0].OrderSpread == nil || *a[0].OrderSpread != 0 || a[0].Orders != 2 {
+			t.Errorf("%v: %+v, want yes with %v", method, a[0], want)
+		}
+	}
+}
