@@ -136,7 +136,7 @@ func TestCheckOfOtherServers(t *testing.T) {
 		}, "the answer (401) may not be read", "", "lacks DELETE", ""},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) {
 			allow(w, app)
-			http.Redirect(w, r, "/elsewhere", 307)
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 		}, "redirected (307)", "redirected (307)", "redirected (307)", ""},
 		{"hanging up", func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, "EOF", "EOF", "EOF", ""},
 	} {
