@@ -360,8 +360,8 @@ func (j *gatherJob) Do(_, task int) {
 			for hi < blockSize && from[hi] == from[lo] {
 				hi++
 			}
-			l.copySlots(keys, l.keys(from[lo], head), l.keyAt, lo, hi)
-			l.copySlots(values, l.values(from[lo], head), l.valueAt, lo, hi)
+			l.copyKeys(keys, l.keys(from[lo], head), lo, hi)
+			l.copyValues(values, l.values(from[lo], head), lo, hi)
 			lo = hi
 		}
 	}

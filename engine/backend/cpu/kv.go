@@ -127,14 +127,39 @@ func (l *layerCache) store(block kvcache.BlockID, head, slot int, key, value []f
 	}
 }
 
-// copySlots copies the stored bytes of slots lo to hi-1 from one tile to another.
-func (l *layerCache) copySlots(dst, src []byte, at func(slot, d int) int, lo, hi int) {
-	size := l.storage.BlockBytes()
-	for slot := lo; slot < hi; slot++ {
-		for d := range l.padded {
-			i := at(slot, d) * size
-			copy(dst[i:i+size], src[i:i+size])
+// copyKeys copies the stored bytes of slots lo to hi-1 from one tile of keys to another.
+func (l *layerCache) copyKeys(dst, src []byte, lo, hi int) {
+	unit := l.storage.BlockBytes() // of a slot in a line of the tile
+	if l.storage == quant.BF16 {
+		unit *= 2
+	}
+	for line := 0; line < l.tile; line += blockSize * unit {
+		copy(dst[line+lo*unit:line+hi*unit], src[line+lo*unit:])
+	}
+}
+
+// copyValues copies the stored bytes of slots lo to hi-1 from one tile of values to another.
+func (l *layerCache) copyValues(dst, src []byte, lo, hi int) {
+	row := l.padded * l.storage.BlockBytes()
+	if l.storage == quant.BF16 { // two slots share a row, in turns
+		if lo&1 == 1 {
+			copyHalves(dst[(lo-1)*row+2:], src[(lo-1)*row+2:], l.padded)
+			lo++
 		}
+		if hi&1 == 1 && hi > lo {
+			copyHalves(dst[(hi-1)*row:], src[(hi-1)*row:], l.padded)
+			hi--
+		}
+	}
+	if lo < hi {
+		copy(dst[lo*row:hi*row], src[lo*row:])
+	}
+}
+
+// copyHalves copies every other one of n pairs of 16 bits.
+func copyHalves(dst, src []byte, n int) {
+	for i := range n {
+		*(*[2]byte)(dst[4*i:]) = [2]byte(src[4*i:])
 	}
 }
 
@@ -147,8 +172,8 @@ func (c *cache) copyRows(to, from kvcache.BlockID, lo, hi int) {
 			continue
 		}
 		for h := range l.heads {
-			l.copySlots(l.keys(to, h), l.keys(from, h), l.keyAt, lo, hi)
-			l.copySlots(l.values(to, h), l.values(from, h), l.valueAt, lo, hi)
+			l.copyKeys(l.keys(to, h), l.keys(from, h), lo, hi)
+			l.copyValues(l.values(to, h), l.values(from, h), lo, hi)
 		}
 	}
 }

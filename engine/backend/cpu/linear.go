@@ -24,8 +24,9 @@ func (r *Runner) linear(in *input, list ...product) error {
 	for _, p := range list {
 		panels += p.m.panels()
 	}
-	// Some tasks for each worker, so that one that is held up does not hold up the others.
-	j.chunk = max(1, (panels+4*r.caps.Workers-1)/(4*r.caps.Workers))
+	// Some tasks for each worker, and none that takes long, so that one that is held up does not hold
+	// up the others.
+	j.chunk = max(1, min(maxChunk, (panels+4*r.caps.Workers-1)/(4*r.caps.Workers)))
 	if group := list[0].m.kernel.group; group != nil {
 		if g := group(in.rows); j.chunk > g {
 			j.chunk = (j.chunk + g - 1) / g * g
@@ -37,6 +38,9 @@ func (r *Runner) linear(in *input, list ...product) error {
 	}
 	return r.workers.Run(j, tasks)
 }
+
+// maxChunk is the most panels in a task: the head has thousands.
+const maxChunk = 96
 
 // forms returns the forms of activations that the matrices take.
 func forms(list ...*matrix) form {
