@@ -23,29 +23,48 @@ const (
 
 type schemeKey struct {
 	alphabet
-	n int
+	n    int
+	form string // of codes
 }
 
 // scheme returns n labels of an alphabet that are verified in the frame.
 func (f *frame) scheme(a alphabet, n int) scheme {
-	key := schemeKey{a, n}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, ok := f.schemes[key]
-	if ok {
-		return s
-	}
 	switch a {
 	case yesNo:
-		s = f.yesNo()
+		return f.kept(schemeKey{a, 2, ""}, f.yesNo)
 	case digits:
-		s = f.labels("0123456789", n)
+		return f.kept(schemeKey{a, n, ""}, func() scheme { return f.labels("0123456789", n) })
 	case letters:
-		s = f.labels(upper+lower, n)
-	case codes:
-		s = f.codes(n)
+		return f.kept(schemeKey{a, n, ""}, func() scheme { return f.labels(upper+lower, n) })
 	}
-	f.schemes[key] = s
+	most := 520 // two schemes serve all numbers of options
+	if n > most {
+		most = MaxOptions
+	}
+	forms := [...]string{"", " "}
+	if f.space {
+		forms = [...]string{" ", ""}
+	}
+	have := 0
+	for _, form := range forms {
+		s := f.kept(schemeKey{a, most, form}, func() scheme { return f.codes(form, most) })
+		if s.have >= n {
+			s.names, s.codes = s.names[:n:n], s.codes[:n:n]
+			return s
+		}
+		have = max(have, s.have)
+	}
+	return scheme{have: have}
+}
+
+func (f *frame) kept(k schemeKey, find func() scheme) scheme {
+	s, ok := f.schemes[k]
+	if !ok {
+		s = find()
+		f.schemes[k] = s
+	}
 	return s
 }
 
@@ -138,47 +157,34 @@ func (f *frame) usable(list []spelled) (all []int32, first string) {
 	return all, first
 }
 
-// codes makes labels of exactly two tokens, a letter or two capitals and a digit, in one form.
-func (f *frame) codes(n int) scheme {
-	have := 0
-	forms := [...]string{"", " "}
-	if f.space {
-		forms[0], forms[1] = forms[1], forms[0]
-	}
-	for _, form := range forms {
-		var s scheme
-		add := func(first string) {
-			id, ok := f.one(form + first)
-			for d := 0; ok && d < 10 && len(s.names) < n; d++ {
-				name := first + strconv.Itoa(d)
-				if ids, follows := f.next(form + name); follows && len(ids) == 2 && ids[0] == id {
-					s.names, s.codes = append(s.names, name), append(s.codes, ids)
-				}
+// codes makes up to n labels of exactly two tokens: a letter or two capitals, and a digit.
+func (f *frame) codes(form string, n int) scheme {
+	var s scheme
+	seen := map[[2]int32]bool{}
+	add := func(first string) {
+		if len(s.names) == n {
+			return
+		}
+		id, ok := f.one(form + first)
+		for d := 0; ok && d < 10 && len(s.names) < n; d++ {
+			name := first + strconv.Itoa(d)
+			ids, follows := f.next(form + name)
+			if follows && len(ids) == 2 && ids[0] == id && !seen[[2]int32(ids)] {
+				seen[[2]int32(ids)] = true
+				s.names, s.codes = append(s.names, name), append(s.codes, ids)
 			}
 		}
-		for _, c := range upper + lower {
-			add(string(c))
-		}
-		for i := 0; i < len(upper) && len(s.names) < n; i++ {
-			for j := range len(upper) {
-				add(upper[i:i+1] + upper[j:j+1])
-			}
-		}
-		s.have = len(s.names)
-		if s.have == n && distinct(s.codes) {
-			s.first = form + s.names[0]
-			return s
-		}
-		have = max(have, s.have)
 	}
-	return scheme{have: have}
-}
-
-// distinct reports whether no two sequences of two tokens are equal.
-func distinct(list [][]int32) bool {
-	seen := make(map[[2]int32]bool, len(list))
-	for _, ids := range list {
-		seen[[2]int32(ids)] = true
+	for _, c := range upper + lower {
+		add(string(c))
 	}
-	return len(seen) == len(list)
+	for _, a := range upper {
+		for _, b := range upper {
+			add(string(a) + string(b))
+		}
+	}
+	if s.have = len(s.names); s.have > 0 {
+		s.first = form + s.names[0]
+	}
+	return s
 }
