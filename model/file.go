@@ -126,7 +126,7 @@ func fromGGUF(name string, f *gguf.File) (*Model, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	m.release = f.Close
+	m.release, m.forget = f.Close, f.ReleaseData
 	return m, nil
 }
 
@@ -204,7 +204,7 @@ func openSafetensors(path string) (*Model, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	m.release = f.Close
+	m.release, m.forget = f.Close, f.ReleaseData
 	return m, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/hotpath-go/hotpath/model/arch"
 	"github.com/hotpath-go/hotpath/model/chat"
 	"github.com/hotpath-go/hotpath/model/tokenizer"
+	"github.com/hotpath-go/hotpath/quant"
 )
 
 var (
@@ -44,6 +45,15 @@ type Model struct {
 
 	chatting *chatting
 	release  func() error
+	forget   func(data []byte) // nil for weights in memory
+}
+
+// Release tells the system that a tensor's data is not needed for now, since a copy in another layout
+// is in use: its pages may leave memory, and are read from the file again when touched.
+func (m *Model) Release(t quant.Tensor) {
+	if m.forget != nil {
+		m.forget(t.Data)
+	}
 }
 
 // Close lets go of the weights. Nobody may use the model or a view of it afterwards.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"unsafe"
 )
 
 const maxInt = int(^uint(0) >> 1)
@@ -61,6 +62,17 @@ func (f *File) Release(off, n int) {
 	to := (off + n) / page * page
 	if from < to {
 		release(f.data[from:to:to])
+	}
+}
+
+// ReleaseBytes is Release for a part of Bytes. It does nothing for other memory.
+func (f *File) ReleaseBytes(b []byte) {
+	if len(b) == 0 || len(f.data) == 0 {
+		return
+	}
+	off := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(f.data)))
+	if off < uintptr(len(f.data)) { // memory below wraps around
+		f.Release(int(off), len(b))
 	}
 }
 

@@ -113,3 +113,20 @@ func TestGuardPassesOn(t *testing.T) {
 }
 
 func name(n int) string { return "name"[:n] }
+
+func TestReleaseBytesTakesOnlyItsOwn(t *testing.T) {
+	t.Parallel()
+	want := bytes.Repeat([]byte("0123456789abcdef"), 8192)
+	f, err := Open(write(t, want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	other := bytes.Clone(want)
+	f.ReleaseBytes(other)
+	f.ReleaseBytes(nil)
+	f.ReleaseBytes(f.Bytes()[5000:])
+	if !bytes.Equal(other, want) || !bytes.Equal(f.Bytes(), want) {
+		t.Error("content differs after ReleaseBytes")
+	}
+}

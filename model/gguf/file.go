@@ -152,6 +152,13 @@ func (f *File) Release(name string) {
 	}
 }
 
+// ReleaseData is Release for data that a tensor, or a part of one, views.
+func (f *File) ReleaseData(data []byte) {
+	for _, m := range f.mappings {
+		m.ReleaseBytes(data)
+	}
+}
+
 // Close removes the mappings. The tensors' data must not be touched from then on.
 func (f *File) Close() error {
 	var first error

@@ -108,7 +108,7 @@ func (b *Backend) Open(ctx context.Context, m *model.Model, o backend.Options) (
 	if err := checkProgram(m.Program); err != nil {
 		return nil, err
 	}
-	r := &Runner{k: k, program: m.Program, workers: pool.Open(o.Workers)}
+	r := &Runner{k: k, model: m, program: m.Program, workers: pool.Open(o.Workers)}
 	if err := r.open(ctx, o, b.arithmetic, path); err != nil {
 		r.release()
 		return nil, err

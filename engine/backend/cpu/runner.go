@@ -9,12 +9,14 @@ import (
 	"github.com/hotpath-go/hotpath/internal/mmap"
 	"github.com/hotpath-go/hotpath/internal/pool"
 	"github.com/hotpath-go/hotpath/kvcache"
+	"github.com/hotpath-go/hotpath/model"
 	"github.com/hotpath-go/hotpath/model/arch"
 )
 
 // Runner runs steps of one model. It implements backend.Runner and backend.BlockIO.
 type Runner struct {
 	k       *kernels
+	model   *model.Model
 	program *arch.Program
 	caps    backend.Caps
 	workers *pool.Pool

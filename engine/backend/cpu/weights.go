@@ -101,6 +101,7 @@ func loadWeights(ctx context.Context, r *Runner, arithmetic Arithmetic, progress
 				return nil, err
 			}
 			w.bytes += int64(packed)
+			r.model.Release(it.linear.Weight)
 		} else if source.Format != it.linear.Weight.Format {
 			w.bytes += int64(len(source.Data))
 		}
