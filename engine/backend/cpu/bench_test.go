@@ -128,3 +128,25 @@ func BenchmarkDecision(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkOpen(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		m, err := model.File(os.Getenv("HOTPATH_BENCH")).Load(b.Context())
+		if err != nil {
+			b.Skip(err)
+		}
+		b.StartTimer()
+		r, err := cpu.New().Open(b.Context(), m, backend.Options{BlockSize: 16, PoolBlocks: 256, ScratchBlocks: 16})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		_ = r.Close()
+		_ = m.Close()
+		b.StartTimer()
+	}
+	var u unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &u)
+	b.ReportMetric(float64(u.Maxrss)/1024, "peak-MiB")
+}
