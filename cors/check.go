@@ -43,7 +43,8 @@ type Prober struct {
 
 	// Routes are the routes to ask about, paths relative to the URL. Nil means those of the server's
 	// OpenAPI document (vLLM, SGLang and others publish one at /openapi.json), and without one those
-	// that model servers usually have, as far as the server has them.
+	// of the usual routes of model servers that this server has. Where it answers the wrong method
+	// with 404 it hides its POST routes; all usual ones are then asked about and marked as guessed.
 	Routes []Route
 
 	// Headers are the headers that the page would send. Nil means Authorization on every route, and
@@ -89,9 +90,9 @@ func (p *Prober) Check(ctx context.Context, base string, origins ...string) (*Re
 	}
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-	routes := p.Routes
+	routes, guessed := p.Routes, 0
 	if routes == nil {
-		if routes, err = c.routes(ctx, u); err != nil {
+		if routes, guessed, err = c.routes(ctx, u); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +106,7 @@ func (p *Prober) Check(ctx context.Context, base string, origins ...string) (*Re
 		route, a := routes[i/len(asked)], asked[i%len(asked)]
 		g.Go(func() error {
 			v := &rep.Verdicts[i]
-			v.Route, v.Origin, v.Stranger = route, a.origin, a.stranger
+			v.Route, v.Origin, v.Stranger, v.Guessed = route, a.origin, a.stranger, i/len(asked) >= len(routes)-guessed
 			if a.same {
 				v.Allowed, v.Reason = true, "the server's own origin: browsers send no preflight"
 				return nil
@@ -117,6 +118,7 @@ func (p *Prober) Check(ctx context.Context, base string, origins ...string) (*Re
 	if err := g.Wait(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCheck, err)
 	}
+	rep.Verdicts = slices.DeleteFunc(rep.Verdicts, func(v Verdict) bool { return v.Guessed && v.Status == http.StatusNotFound })
 	return rep, nil
 }
 
@@ -175,31 +177,39 @@ type client struct {
 	Credentials bool
 }
 
-// routes finds out what routes a server has.
-func (c *client) routes(ctx context.Context, base *url.URL) ([]Route, error) {
+// routes finds out what routes a server has; the last ones may be guesses.
+func (c *client) routes(ctx context.Context, base *url.URL) (found []Route, guessed int, err error) {
 	res, err := c.do(ctx, http.MethodGet, base.JoinPath("openapi.json").String(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCheck, err)
+		return nil, 0, fmt.Errorf("%w: %w", ErrCheck, err)
 	}
 	doc, err := io.ReadAll(io.LimitReader(res.Body, maxDocument))
 	res.Body.Close()
 	if err == nil && res.StatusCode == http.StatusOK {
 		if found := openAPI(doc); len(found) > 0 {
-			return found, nil
+			return found, 0, nil
 		}
 	}
-	var found []Route
+	var hidden []Route // behind a 404, which may be the server's answer to a wrong method
+	tells := false
 	for _, r := range usual() {
 		res, err := c.do(ctx, http.MethodGet, base.JoinPath(r.Path).String(), nil)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrCheck, err)
+			return nil, 0, fmt.Errorf("%w: %w", ErrCheck, err)
 		}
 		res.Body.Close()
-		if res.StatusCode != http.StatusNotFound {
+		switch {
+		case res.StatusCode != http.StatusNotFound:
 			found = append(found, r)
+			tells = tells || r.Method == http.MethodPost
+		case r.Method == http.MethodPost:
+			hidden = append(hidden, r)
 		}
 	}
-	return found, nil
+	if tells || len(found) == 0 {
+		return found, 0, nil
+	}
+	return append(found, hidden...), len(hidden), nil
 }
 
 // usual lists the routes that model servers usually have.

@@ -54,17 +54,20 @@ func TestCheckOfAPolicy(t *testing.T) {
 	want := strings.ReplaceAll(`URL
 
 route               origin                     may call  why
-GET /v1/models      https://app.example.com    yes       
-GET /v1/models      https://x.pages.example    yes       
+GET /v1/models      https://app.example.com    yes
+GET /v1/models      https://x.pages.example    yes
 GET /v1/models      https://other.example.com  no        no Access-Control-Allow-Origin (preflight 403)
 GET /v1/models      URL     yes       the server's own origin: browsers send no preflight
-POST /v1/decisions  https://app.example.com    yes       
-POST /v1/decisions  https://x.pages.example    yes       
+POST /v1/decisions  https://app.example.com    yes
+POST /v1/decisions  https://x.pages.example    yes
 POST /v1/decisions  https://other.example.com  no        no Access-Control-Allow-Origin (preflight 403)
 POST /v1/decisions  URL     yes       the server's own origin: browsers send no preflight
 
 Strangers (null, unlisted and look-alike origins) are refused everywhere (16 of 16).
 `, "URL", s.URL)
+	if strings.Contains(rep.String(), " \n") {
+		t.Error("lines end in spaces")
+	}
 	if got := rep.String(); squeeze(got) != squeeze(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -217,6 +220,41 @@ func TestRoutesOfAServer(t *testing.T) {
 	}
 	if slices.ContainsFunc(s.asked, func(a string) bool { return a[:4] != "GET " && a[:8] != "OPTIONS " }) {
 		t.Errorf("asked: %q", s.asked)
+	}
+}
+
+// TestRoutesOfAServerThatHidesThem: to a GET of a POST route many routers say 404.
+func TestRoutesOfAServerThatHidesThem(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == "OPTIONS" && r.URL.Path != "/tokenize":
+			w.Header().Set("Access-Control-Allow-Origin", "https://app.example.com")
+			w.Header().Set("Access-Control-Allow-Headers", "authorization,content-type")
+			w.WriteHeader(204)
+		case r.URL.Path != "/v1/models":
+			w.WriteHeader(404)
+		}
+	})
+	rep := check(t, new(Prober), s.URL, "https://app.example.com")
+	routes := map[string]bool{}
+	for _, v := range rep.Verdicts {
+		routes[v.Route.String()] = v.Guessed
+	}
+	if guessed, ok := routes["POST /v1/chat/completions"]; !ok || !guessed {
+		t.Error("a POST route behind a 404 is not asked about as a guess")
+	}
+	if guessed, ok := routes["GET /v1/models"]; !ok || guessed {
+		t.Error("a GET route that is there counts as a guess")
+	}
+	if _, ok := routes["POST /tokenize"]; ok {
+		t.Error("a guess whose preflight is 404 stays")
+	}
+	if _, ok := routes["GET /health"]; ok {
+		t.Error("a GET route that is not there stays")
+	}
+	if !strings.Contains(rep.String(), "POST /v1/chat/completions (?)") || !strings.Contains(rep.String(), "does not tell") {
+		t.Errorf("guesses are not marked:\n%s", rep)
 	}
 }
 

@@ -34,6 +34,8 @@
 //   - Behind a proxy that ends TLS the request's own scheme is http while the page's is https. List
 //     the public origin in [Options].Own, or have X-Forwarded-Proto and -Host believed with
 //     [Options].TrustForwarded, where no client can reach the server but through the proxy.
+//   - A proxy on the same machine that passes its clients' Host on is refused until the names are
+//     listed in [Options].Hosts or Own, since its connections arrive on a loopback address.
 //   - API keys in an Authorization header do not need [Options].Credentials, which is about cookies.
 //   - Browsers ask their user before a public page may reach a private or loopback address (local
 //     network access). No header of a server replaces that.

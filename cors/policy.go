@@ -31,9 +31,6 @@ var (
 	ErrContentType = errors.New("cors: content type not allowed")
 )
 
-// maxRequestHeaders bounds the bytes of Access-Control-Request-Headers that are looked at.
-const maxRequestHeaders = 4096
-
 // Policy decides about requests. It does not change and may be used by several goroutines at once.
 type Policy struct {
 	listed, own           origins
@@ -52,7 +49,8 @@ type Policy struct {
 }
 
 // Handler applies the policy to one route that has these methods and no others. Put it outside of
-// authentication, which preflights do not pass. The handler itself still answers 405.
+// authentication, which preflights do not pass. The handler itself still answers 405. Access-Control
+// headers that were set before are removed.
 func (p *Policy) Handler(next http.Handler, methods ...string) http.Handler {
 	preflight := p.preflight(methods)
 	return p.guard(next, func(*http.Request) http.Handler { return preflight })
@@ -110,6 +108,8 @@ func (p *Policy) guard(next http.Handler, preflight func(*http.Request) http.Han
 	})
 	listed := p.actual.Handler(typed)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A middleware around this one must not let in whom the policy refuses.
+		maps.DeleteFunc(w.Header(), func(name string, _ []string) bool { return strings.HasPrefix(name, "Access-Control-") })
 		if !p.allowedHost(r) {
 			p.logHost(r)
 			p.refuse(w, r, http.StatusMisdirectedRequest, fmt.Errorf("%w: %q", ErrHost, clip(r.Host)))
@@ -138,6 +138,7 @@ func (p *Policy) guard(next http.Handler, preflight func(*http.Request) http.Han
 // preflight answers the preflights of allowed origins. The library decides; where it allows, the
 // answer names all the route's methods and all headers, so that browsers need not ask again.
 func (p *Policy) preflight(methods []string) http.Handler {
+	methods = slices.Clone(methods)
 	allowMethods, allowHeaders := strings.Join(methods, ", "), strings.Join(p.headers, ", ")
 	decided := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if w.Header().Get("Access-Control-Allow-Origin") != "" {
@@ -155,12 +156,8 @@ func (p *Policy) preflight(methods []string) http.Handler {
 	})
 	library := p.mechanics(methods...).Handler(decided)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		size := 0
-		for _, v := range r.Header["Access-Control-Request-Headers"] {
-			size += len(v)
-		}
 		// The library lets OPTIONS pass on any route, and takes no methods for the simple ones.
-		if size > maxRequestHeaders || !slices.Contains(methods, r.Header.Get("Access-Control-Request-Method")) {
+		if !slices.Contains(methods, r.Header.Get("Access-Control-Request-Method")) {
 			vary(w, "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
 			decided.ServeHTTP(w, r)
 			return

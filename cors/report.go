@@ -20,6 +20,9 @@ type Verdict struct {
 	// Stranger marks an origin that was not given: null, unlisted, or a look-alike.
 	Stranger bool
 
+	// Guessed marks a route that the server may not have.
+	Guessed bool
+
 	Allowed bool
 	Reason  string // why not, in the terms of the header or status that decided
 
@@ -39,46 +42,66 @@ func (r *Report) Open() []Verdict {
 	return out
 }
 
-// String returns an aligned table of the verdicts about the origins given and of the strangers that
-// were let in, and a line that sums up.
+// String returns an aligned table: for each route the origins given, and the strangers that were let
+// in if there are any. Lines that sum up follow.
 func (r *Report) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "route\torigin\tmay call\twhy")
-	rows, refused := 0, 0
-	for _, v := range r.Verdicts {
-		if v.Stranger && !v.Allowed {
-			refused++
-			continue
-		}
-		rows++
-		may, why := "no", v.Reason
-		if v.Allowed {
-			may = "yes"
-		}
-		if v.Stranger {
-			may = "YES"
-			why = "a stranger"
+	row := func(v Verdict, origin, may, why string) {
+		route := v.Route.String()
+		if v.Guessed {
+			route += " (?)"
 		}
 		if v.Allowed && v.Credentials {
 			why = strings.TrimPrefix(why+", with cookies", ", ")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", printable(v.Route.String()), printable(v.Origin), may, printable(why))
+		line := printable(route) + "\t" + printable(origin) + "\t" + may
+		if why != "" {
+			line += "\t" + printable(why)
+		}
+		fmt.Fprintln(w, line)
+	}
+	fmt.Fprintln(w, "route\torigin\tmay call\twhy")
+	guessed := false
+	var open []string // strangers let in to the route
+	strangers, passed := 0, 0
+	for i, v := range r.Verdicts {
+		guessed = guessed || v.Guessed
+		switch {
+		case v.Stranger:
+			strangers++
+			if v.Allowed {
+				open = append(open, v.Origin)
+			}
+		case v.Allowed:
+			row(v, v.Origin, "yes", v.Reason)
+		default:
+			row(v, v.Origin, "no", v.Reason)
+		}
+		if i+1 == len(r.Verdicts) || r.Verdicts[i+1].Route != v.Route {
+			if len(open) > 0 {
+				v.Allowed = true
+				row(v, strings.Join(open, " "), "YES", "and should not")
+			}
+			passed += len(open)
+			open = nil
+		}
 	}
 	w.Flush()
 	out := r.URL + "\n\n"
-	if rows > 0 {
+	if len(r.Verdicts) == 0 {
+		return out + "No routes found.\n"
+	}
+	if strings.Count(b.String(), "\n") > 1 {
 		out += b.String() + "\n"
 	}
-	switch open := len(r.Open()); {
-	case len(r.Verdicts) == 0:
-		out += "No routes found.\n"
-	case open == 0:
-		out += fmt.Sprintf("Strangers (null, unlisted and look-alike origins) are refused everywhere (%d of %d).\n", refused, refused)
-	default:
-		out += fmt.Sprintf("STRANGERS MAY CALL: %d of %d requests with null, unlisted or look-alike origins would pass.\n", open, open+refused)
+	if guessed {
+		out += "(?) The server does not tell whether it has this route.\n"
 	}
-	return out
+	if passed > 0 {
+		return out + fmt.Sprintf("STRANGERS MAY CALL: %d of %d requests with null, unlisted or look-alike origins would pass.\n", passed, strangers)
+	}
+	return out + fmt.Sprintf("Strangers (null, unlisted and look-alike origins) are refused everywhere (%d of %d).\n", strangers, strangers)
 }
 
 // printable keeps what a server or a path says from steering the terminal.
