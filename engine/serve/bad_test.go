@@ -218,6 +218,7 @@ func TestRawRequests(t *testing.T) {
 		"dots":         {"GET /v1/models/../../etc/passwd HTTP/1.1\r\nHost: " + host + "\r\n\r\n", "HTTP/1.1 404"},
 		"escaped dots": {"GET /v1/models/%2e%2e%2fx HTTP/1.1\r\nHost: " + host + "\r\n\r\n", "HTTP/1.1 404"},
 		"length wrong": {"POST /v1/systemone HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: application/json\r\nContent-Length: -1\r\n\r\n", "HTTP/1.1 400"},
+		"chunks wrong": {"POST /v1/systemone HTTP/1.1\r\nHost: " + host + "\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "HTTP/1.1 400"},
 		"huge preflight": {"OPTIONS /v1/systemone HTTP/1.1\r\nHost: " + host + "\r\nOrigin: http://" + host +
 			"\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: " + strings.Repeat("x,", 20000) + "\r\n\r\n", "HTTP/1.1 403"},
 	} {

@@ -8,9 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -160,15 +160,21 @@ func (x *exchange) body() ([]byte, error) {
 		b.Grow(int(min(x.r.ContentLength, 1<<20)) + bytes.MinRead) // what it says, not more than is likely
 	}
 	_, err := b.ReadFrom(http.MaxBytesReader(x.w, x.r.Body, limit))
-	_ = control.SetReadDeadline(time.Time{})
+	if err == nil {
+		_ = control.SetReadDeadline(time.Time{})
+	} else {
+		x.w.Header().Set("Connection", "close") // what is left of the body is not waited for
+	}
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		return nil, tooLarge(fmt.Sprintf("over %d", limit))
-	case err != nil && x.r.Context().Err() == nil && !errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &problem{status: http.StatusRequestTimeout, code: "request_timeout", text: "the body did not come in time", err: err}
-	case err != nil:
+	case err != nil && x.r.Context().Err() != nil:
 		return nil, context.Canceled
+	case err != nil:
+		return nil, &problem{status: http.StatusBadRequest, code: "bad_body", text: "the body is cut off or badly encoded", err: err}
 	}
 	if x.h.opt.prompts {
 		x.log(slog.String("body", strings.ToValidUTF8(string(b.Bytes()[:min(b.Len(), 64<<10)]), "?")))

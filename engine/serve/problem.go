@@ -138,7 +138,7 @@ func (x *exchange) fail(err error) {
 	if p.status >= 500 && p.err != nil {
 		x.log(slog.String("cause", p.err.Error()))
 	}
-	if x.w.status != 0 || p.status == statusGone {
+	if x.w.status != 0 {
 		return
 	}
 	if p.retry > 0 {
