@@ -16,6 +16,8 @@ var (
 	floatShapes = []shape{{1, 8}, {1, 1}, {2, 8}, {2, 1}, {3, 6}, {3, 1}, {4, 5}, {4, 1}, {6, 4}, {6, 1}, {8, 3}, {8, 1}}
 )
 
+const prefetchBytes = 2048
+
 const (
 	recordBytes = 48 // of 32 activations: codes, then the fields below
 	scaleAt     = 32 // float32
@@ -143,6 +145,14 @@ func (k *int8) begin(record, shift int, second bool) {
 	}
 }
 
+// ahead prefetches a line of the panel some way ahead, where one panel is read at a time: the
+// processor's own prefetching follows several streams better than one.
+func (k *int8) ahead(w rowsOf, at int) {
+	if k.r == 1 && k.t > 4 {
+		k.p("PREFETCHT0 %s", w.at(0, at+prefetchBytes))
+	}
+}
+
 // quad multiplies four codes of each row, at x, with the weights that load puts in register a.
 func (k *int8) quad(x int, load func(r int)) {
 	for t, z := range k.act {
@@ -199,6 +209,7 @@ func (f *file) q8_0(s shape) {
 	k.pairs(512, func(w, scale, record int) {
 		k.begin(record, 7, false)
 		for q := range 8 {
+			k.ahead(k.w, w+64*q)
 			k.quad(record+4*q, func(r int) { k.p("VMOVDQU64 %s, %s", k.w.at(r, w+64*q), k.a) })
 		}
 		k.end(record, func(r int) { k.p("VCVTPH2PS %s, %s", k.w.at(r, scale), k.a) }, "")
@@ -219,6 +230,7 @@ func (f *file) q4_0(s shape) {
 // nibbles multiplies a block of 32: four registers of low and high nibbles.
 func (k *int8) nibbles(w rowsOf, at, record int) {
 	for q := range 4 {
+		k.ahead(w, at+64*q)
 		k.quad(record+4*q, func(r int) { k.p("VPANDD %s, %s, %s", w.at(r, at+64*q), k.low, k.a) })
 		k.quad(record+16+4*q, func(r int) {
 			k.p("VPSRLW $4, %s, %s", w.at(r, at+64*q), k.a)
@@ -280,6 +292,9 @@ func (f *file) q6_K(s shape) {
 	for sub := range 4 {
 		record := sub / 2 * recordBytes
 		k.beginHalf(record, 5, sub%2 == 1)
+		for i := range 3 {
+			k.ahead(group, 64+64*(3*sub+i))
+		}
 		for i := range 4 {
 			k.quad(record+sub%2*16+4*i, func(r int) {
 				bits := group.at(r, 64+512+64*i)
