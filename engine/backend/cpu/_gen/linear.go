@@ -16,7 +16,10 @@ var (
 	floatShapes = []shape{{1, 8}, {1, 1}, {2, 8}, {2, 1}, {3, 6}, {3, 1}, {4, 5}, {4, 1}, {6, 4}, {6, 1}, {8, 3}, {8, 1}}
 )
 
-const prefetchBytes = 2048
+const (
+	prefetchBytes      = 2048
+	floatPrefetchBytes = 1024
+)
 
 const (
 	recordBytes = 48 // of 32 activations: codes, then the fields below
@@ -386,6 +389,9 @@ func (f *file) float(name, doc string, s shape, step, bytes int, load func(k *ke
 		k.p("JLT last")
 	}
 	k.label("loop")
+	for r := range s.r {
+		k.p("PREFETCHT0 %s", k.w.at(r, floatPrefetchBytes))
+	}
 	for i := range step {
 		value(i)
 	}
