@@ -151,8 +151,10 @@ func (k *int8) begin(record, shift int, second bool) {
 // ahead prefetches a line of the panel some way ahead, where one panel is read at a time: the
 // processor's own prefetching follows several streams better than one.
 func (k *int8) ahead(w rowsOf, at int) {
-	if k.r == 1 && k.t > 4 {
-		k.p("PREFETCHT0 %s", w.at(0, at+prefetchBytes))
+	if k.t > 4 || k.t == 1 {
+		for r := range k.r {
+			k.p("PREFETCHT0 %s", w.at(r, at+prefetchBytes/k.r))
+		}
 	}
 }
 
