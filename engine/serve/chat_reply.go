@@ -215,5 +215,5 @@ func (h *Handler) streamChat(x *exchange, r *engine.GenerateRequest, head chatRe
 
 // gone is a client that does not take what is written.
 func gone(err error) error {
-	return &problem{status: statusGone, text: "the client went away", err: err}
+	return &problem{status: statusGone, code: "client_gone", text: "the client went away", err: err}
 }

@@ -66,7 +66,7 @@ func problemOf(err error) *problem {
 		p.err = err
 		return p
 	case is(context.Canceled, context.DeadlineExceeded):
-		return &problem{status: statusGone, text: "the client went away", err: err}
+		return &problem{status: statusGone, code: "client_gone", text: "the client went away", err: err}
 	case is(kvcache.ErrFull, kvcache.ErrBusy, kvcache.ErrHeld, sched.ErrDeadline):
 		return &problem{status: http.StatusServiceUnavailable, code: "overloaded", text: err.Error(), retry: time.Second, err: err}
 	case is(engine.ErrTooLong, kvcache.ErrTooLarge, kvcache.ErrScratch):
