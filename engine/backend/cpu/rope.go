@@ -59,23 +59,19 @@ func (j *ropeJob) position(row int) int {
 }
 
 func (j *ropeJob) Do(_, task int) {
-	for row := task * j.chunk; row < min((task+1)*j.chunk, len(j.r.plan.tokens)); row++ {
-		j.row(row)
-	}
-}
-
-func (j *ropeJob) row(row int) {
 	b, a := &j.r.bufs, j.a
-	q := b.q[row*a.Heads*a.HeadDim:][:a.Heads*a.HeadDim]
-	k := b.k[row*a.KVHeads*a.HeadDim:][:a.KVHeads*a.HeadDim]
-	v := b.v[row*a.KVHeads*a.HeadDim:][:a.KVHeads*a.HeadDim]
-	j.heads(q, a.QNorm, row)
-	j.heads(k, a.KNorm, row)
-	s := &j.r.plan.spans[j.spans[row]]
-	pos := j.position(row)
-	block, slot := s.dst[pos/blockSize-s.pos/blockSize], pos%blockSize
+	lo, hi := task*j.chunk, min((task+1)*j.chunk, len(j.r.plan.tokens))
+	for row := lo; row < hi; row++ {
+		j.heads(b.q[row*a.Heads*a.HeadDim:][:a.Heads*a.HeadDim], a.QNorm, row)
+		j.heads(b.k[row*a.KVHeads*a.HeadDim:][:a.KVHeads*a.HeadDim], a.KNorm, row)
+	}
+	// Head by head, so that a tile stays in cache while its rows are stored.
 	for h := range a.KVHeads {
-		j.l.store(block, h, slot, k[h*a.HeadDim:][:a.HeadDim], v[h*a.HeadDim:][:a.HeadDim])
+		for row := lo; row < hi; row++ {
+			s := &j.r.plan.spans[j.spans[row]]
+			pos, at := j.position(row), (row*a.KVHeads+h)*a.HeadDim
+			j.l.store(s.dst[pos/blockSize-s.pos/blockSize], h, pos%blockSize, b.k[at:at+a.HeadDim], b.v[at:at+a.HeadDim])
+		}
 	}
 }
 
