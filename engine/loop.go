@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/hotpath-go/hotpath/engine/backend"
 	"github.com/hotpath-go/hotpath/engine/sample"
@@ -26,9 +27,13 @@ type loop struct {
 	errands []errand // to do between steps
 
 	flights []*flight // steps under way, oldest first
+	ended   time.Time // of the last step
 	spare   []*flight // to use again
 	sampler sample.Sampler
 }
+
+// holdPoll is how long an expired hold may go unnoticed by those who wait for its blocks.
+const holdPoll = 250 * time.Millisecond
 
 type phase uint8
 
@@ -111,13 +116,24 @@ func (l *loop) turn() (more bool, err error) {
 	}
 	l.mu.Lock()
 	ended := l.phase == closed || l.phase == draining && len(l.live) == 0
+	queued := l.sched.Stats().Queued > 0
 	l.mu.Unlock()
 	if ended {
 		l.close()
 		l.refuseErrands()
 		return false, nil
 	}
-	<-l.wake
+	if !queued {
+		<-l.wake
+		return true, nil
+	}
+	// What waits for room may find it when a hold expires, which nobody is told of.
+	timer := time.NewTimer(holdPoll)
+	defer timer.Stop()
+	select {
+	case <-l.wake:
+	case <-timer.C:
+	}
 	return true, nil
 }
 

@@ -28,6 +28,7 @@ type Session struct {
 	mu      sync.Mutex
 	t       *transcript
 	hold    *kvcache.Hold // of what was computed; nil: nothing yet, or the cap on holds is reached
+	space   string        // the namespace of the last request
 	closed  bool
 	writing bool
 	live    *generation // the reply under way
@@ -162,7 +163,7 @@ func (s *Session) begin(r *GenerateRequest) (input, error) {
 	}
 	in, err := s.t.reply()
 	if err == nil {
-		s.writing = true
+		s.writing, s.space = true, r.Namespace
 	}
 	return in, err
 }
@@ -191,7 +192,7 @@ func (s *Session) end(g *Generation) error {
 // pin moves the hold to the blocks that cover most of the conversation. When the cap on holds is
 // reached the old hold stays: the blocks are then evicted like any others.
 func (s *Session) pin() {
-	hit, err := s.e.cache.Match(kvcache.Namespace{}, s.t.tokens, len(s.t.tokens))
+	hit, err := s.e.cache.Match(kvcache.Namespace{Salt: s.space}, s.t.tokens, len(s.t.tokens))
 	if err != nil {
 		return
 	}
@@ -224,6 +225,7 @@ func (s *Session) Decide(ctx context.Context, r decide.Request) (*decide.Result,
 	if err == nil {
 		s.mu.Lock()
 		if !s.closed && !s.writing {
+			s.space = r.Namespace
 			s.pin()
 		}
 		s.mu.Unlock()
@@ -262,7 +264,7 @@ func (s *Session) Fork() (*Session, error) {
 	if err := s.idle(); err != nil {
 		return nil, err
 	}
-	f := &Session{e: s.e, t: s.t.clone()}
+	f := &Session{e: s.e, t: s.t.clone(), space: s.space}
 	if s.hold != nil {
 		f.pin()
 	}
@@ -278,6 +280,7 @@ func (s *Session) Close() error {
 	if s.hold != nil {
 		s.hold.Release()
 		s.hold = nil
+		s.e.loop.poke()
 	}
 	return nil
 }

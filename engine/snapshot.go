@@ -45,6 +45,7 @@ func (e *Engine) Restore(ctx context.Context, r io.Reader) error {
 		return err
 	}
 	info, err := e.cache.Restore(ctx, r, id, d)
+	e.loop.poke()
 	if err == nil {
 		e.opt.logger.Info("snapshot restored", "blocks", info.Blocks, "tokens", info.Tokens, "skipped", info.Skipped)
 	}

@@ -149,7 +149,13 @@ func (l *loop) wait(f *flight) error {
 // settle seals what the step computed and gives its outputs to the calls. After an error the calls
 // whose rows it carried end with it; all others go on.
 func (l *loop) settle(f *flight, err error) {
-	took := time.Since(f.started)
+	// A step that was submitted behind another one began when that one ended.
+	now := time.Now()
+	took := now.Sub(f.started)
+	if l.ended.After(f.started) {
+		took = now.Sub(l.ended)
+	}
+	l.ended = now
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err == nil && len(f.out.Results) != len(f.wants) {

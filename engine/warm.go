@@ -13,7 +13,10 @@ import (
 )
 
 // Hold pins a prefix in the pool. It is safe for concurrent use.
-type Hold struct{ hold *kvcache.Hold }
+type Hold struct {
+	hold *kvcache.Hold
+	loop *loop
+}
 
 // Tokens returns how many tokens are pinned.
 func (h *Hold) Tokens() int { return h.hold.Tokens() }
@@ -23,7 +26,10 @@ func (h *Hold) Expires() time.Time { return h.hold.Expires() }
 
 // Release lets the prefix go: its blocks stay cached until others need the room. Releasing twice,
 // or after the hold has expired, does nothing.
-func (h *Hold) Release() { h.hold.Release() }
+func (h *Hold) Release() {
+	h.hold.Release()
+	h.loop.poke() // somebody may wait for the room
+}
 
 // Warm computes a prompt, as far as Decide and Generate would share it, and pins its blocks for ttl;
 // 0 pins until Release. What is held counts against a cap, a quarter of the pool: beyond it the
@@ -47,7 +53,7 @@ func (e *Engine) Warm(ctx context.Context, p chat.Prompt, ttl time.Duration) (*H
 	if w.err != nil {
 		return nil, w.err
 	}
-	return &Hold{w.hold}, nil
+	return &Hold{w.hold, e.loop}, nil
 }
 
 // warmTokens returns what Decide and Generate share of a prompt: of messages, what comes before the

@@ -117,7 +117,8 @@ func (s *Scheduler) try(j *Job, free int, readsOnly bool) (blocks, rows int, err
 	if s.follow(j, covered, most) {
 		return 0, 0, errFollows
 	}
-	reads := j.isDecision() && missing <= s.cfg.TailRows && s.scratchFor(j, covered) <= s.cache.ScratchBlocks()
+	// A state of which nothing is cached is worth keeping, however short.
+	reads := j.isDecision() && missing <= s.cfg.TailRows && (covered > 0 || missing == 0) && s.scratchFor(j, covered) <= s.cache.ScratchBlocks()
 	blocks = idle
 	if !reads {
 		blocks += kvcache.BlocksFor(0, len(j.tokens), size) - kvcache.BlocksFor(0, covered, size)
@@ -141,10 +142,15 @@ func (s *Scheduler) try(j *Job, free int, readsOnly bool) (blocks, rows int, err
 		if err := s.cache.Fits(j.Namespace, j.tokens, len(j.tokens)); err != nil {
 			return 0, 0, err
 		}
-		// One block less can do: the copy is needed only where someone else may write the block.
-		if blocks-1 > free || covered%size == 0 {
+		// One block less does without the part of the hit that would have to be copied: it is computed
+		// again, in a block that the copy would have taken.
+		if reads || blocks-1 > free || covered%size == 0 {
 			return 0, 0, full
 		}
+		most = covered - covered%size
+		covered, _ = s.cache.Peek(j.Namespace, j.tokens, most)
+		blocks--
+		missing = len(j.tokens) - covered
 	}
 	var scratch []kvcache.BlockID
 	if j.isDecision() {

@@ -55,7 +55,7 @@ func (s *Scheduler) build(p *Plan, out choice) {
 	s.forked = s.forked[:0]
 	s.steps++
 	s.flight++
-	p.Step = s.steps
+	p.Step, p.underWay = s.steps, true
 	b.number()
 	p.Shape = shape
 	p.Predicted = s.cfg.Cost.Time(p.Shape)

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hotpath-go/hotpath/kvcache"
@@ -21,9 +22,10 @@ type Plan struct {
 	Shape     Shape
 	Predicted time.Duration // 0: nothing was measured yet
 
-	forked []*Job    // whose states are among StateMoves
-	segs   []Segment // memory of most items' contexts and spans
-	spans  []Span
+	forked   []*Job    // whose states are among StateMoves
+	underWay bool      // not given back yet
+	segs     []Segment // memory of most items' contexts and spans
+	spans    []Span
 }
 
 // Failure is a job that the scheduler ended, and why.
@@ -115,7 +117,9 @@ func (s *Scheduler) fresh() *Plan {
 	if s.plans == nil {
 		s.plans = make([]Plan, s.cfg.InFlight+1)
 	}
-	p := &s.plans[s.steps%uint64(len(s.plans))]
+	// Not by number: one under way may outlast any count of others that failed at once.
+	i := slices.IndexFunc(s.plans, func(p Plan) bool { return !p.underWay })
+	p := &s.plans[max(i, 0)]
 	clear(p.Items)
 	*p = Plan{
 		Copies: p.Copies[:0], StateMoves: p.StateMoves[:0], Items: p.Items[:0], Admitted: p.Admitted[:0], Failed: p.Failed[:0],

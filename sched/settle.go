@@ -60,6 +60,7 @@ func (s *Scheduler) Abort(p *Plan) {
 // done counts the step down and lets go of what waited for it.
 func (s *Scheduler) done(p *Plan) {
 	s.flight--
+	p.underWay = false
 	for i := range p.Items {
 		j := p.Items[i].Job
 		if i > 0 && p.Items[i-1].Job == j {
