@@ -113,9 +113,6 @@ func (h *Handler) decide(x *exchange, d wire.Dialect, body []byte) error {
 	head.Set("X-Cached-Tokens", strconv.Itoa(u.CachedTokens))
 	head.Set("X-Computed-Tokens", strconv.Itoa(u.ComputedTokens))
 	head.Set("Server-Timing", fmt.Sprintf("queue;dur=%.3f, decide;dur=%.3f", millis(u.Queued), millis(u.Total)))
-	if d.Shape == wire.SystemOneShape {
-		head.Set("X-TypeSafe-Request-Id", x.id)
-	}
 	return x.send(http.StatusOK, "application/json", reply)
 }
 

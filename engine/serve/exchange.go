@@ -93,6 +93,9 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request) *exchange {
 		x.id = "req-" + randomID()
 	}
 	x.w.Header().Set("X-Request-Id", x.id)
+	if r.URL.Path == "/v1/systemone" {
+		x.w.Header().Set("X-TypeSafe-Request-Id", x.id) // where its SDKs look
+	}
 	x.w.Header().Set("X-Content-Type-Options", "nosniff")
 	if x.route = h.methods(r.URL.Path)[r.Method]; x.route != nil {
 		x.form = x.route.form
