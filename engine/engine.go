@@ -45,7 +45,10 @@ func Open(ctx context.Context, src model.Source, opts ...Option) (*Engine, error
 		return nil, fmt.Errorf("%w: no model source", ErrOption)
 	}
 	o := options{clock: time.Now(), logger: slog.New(slog.DiscardHandler), stepRows: 512}
-	for _, opt := range opts {
+	for i, opt := range opts {
+		if opt == nil {
+			return nil, fmt.Errorf("%w: option %d of %d is nil", ErrOption, i+1, len(opts))
+		}
 		if err := opt(&o); err != nil {
 			return nil, err
 		}

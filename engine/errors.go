@@ -7,7 +7,8 @@ import (
 )
 
 var (
-	// ErrClosed ends every call that is waiting when Close is called, and every later call.
+	// ErrClosed ends every call that is waiting when Close is called, and every later call that would
+	// compute something.
 	ErrClosed = errors.New("engine: closed")
 	// ErrDraining is returned to calls that come after Shutdown.
 	ErrDraining = errors.New("engine: shutting down")

@@ -101,8 +101,8 @@ func WithCalibrator(c *decide.Calibrator) Option {
 	return func(o *options) error { o.calibrator = c; return nil }
 }
 
-// WithWorkers sets how many workers compute. Default: GOMAXPROCS. All engines of a process share
-// one pool of workers.
+// WithWorkers sets how many workers compute, at most GOMAXPROCS, which is the default; Info says how
+// many it came to. All engines of a process share one pool of workers.
 func WithWorkers(n int) Option {
 	return func(o *options) error {
 		if n < 1 {
@@ -130,6 +130,11 @@ func WithBackend(b ...backend.Backend) Option {
 	return func(o *options) error {
 		if len(b) == 0 {
 			return fmt.Errorf("%w: WithBackend: 0 backends, needs at least 1", ErrOption)
+		}
+		for i := range b {
+			if b[i] == nil {
+				return fmt.Errorf("%w: WithBackend: backend %d of %d is nil", ErrOption, i+1, len(b))
+			}
 		}
 		o.backends = b
 		return nil

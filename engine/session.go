@@ -15,8 +15,8 @@ import (
 // ErrSession is returned by a session that is closed, or busy with a reply.
 var ErrSession = errors.New("engine: session")
 
-// Session is a conversation that stays hot: it holds the blocks of what was computed between calls,
-// and it holds tokens, not text: replies are kept as the exact ids generated, reasoning included, and
+// Session is a conversation that stays hot: it holds the blocks of what was computed between calls, as
+// far as the cap on holds allows (a quarter of the pool for all of them), and it holds tokens, not text: replies are kept as the exact ids generated, reasoning included, and
 // never rendered again. It is a Generator and a decide.Decider.
 //
 // Its methods are safe for concurrent use, but one reply is written at a time: Append, Generate, Stream
@@ -189,8 +189,8 @@ func (s *Session) end(g *Generation) error {
 	return nil
 }
 
-// pin moves the hold to the blocks that cover most of the conversation. When the cap on holds is
-// reached the old hold stays: the blocks are then evicted like any others.
+// pin moves the hold to the blocks that cover most of the conversation. When that is over the cap on
+// holds it holds what it held before.
 func (s *Session) pin() {
 	hit, err := s.e.cache.Match(kvcache.Namespace{Salt: s.space}, s.t.tokens, len(s.t.tokens))
 	if err != nil {
@@ -200,11 +200,26 @@ func (s *Session) pin() {
 		hit.Release()
 		return
 	}
-	old := s.hold
-	if old != nil { // the cap counts blocks of both
-		old.Release()
+	if hit.Len == 0 {
+		hit.Release()
+		return
 	}
-	if s.hold, err = s.e.cache.Hold(hit, "session", 0); err != nil {
+	before := 0
+	if s.hold != nil { // the cap counts blocks of both
+		before = s.hold.Tokens()
+		s.hold.Release()
+	}
+	if s.hold, err = s.e.cache.Hold(hit, "session", 0); err == nil {
+		return
+	}
+	hit.Release()
+	s.hold = nil
+	if hit, err = s.e.cache.Match(kvcache.Namespace{Salt: s.space}, s.t.tokens, before); err != nil {
+		return
+	}
+	if hit.Len == 0 {
+		hit.Release()
+	} else if s.hold, err = s.e.cache.Hold(hit, "session", 0); err != nil {
 		hit.Release()
 		s.hold = nil
 	}

@@ -38,16 +38,19 @@ func (f file) Load(ctx context.Context) (*Model, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if f == "" {
+		return nil, fmt.Errorf("%w: the path is empty", ErrSource)
+	}
 	path, err := filepath.EvalSymlinks(string(f))
 	if err != nil {
-		return nil, fmt.Errorf("model: %s: %w", string(f), err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrSource, string(f), err)
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("model: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	// A file that was replaced meanwhile is another model.
 	key := fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
@@ -193,7 +196,7 @@ func sample(b []byte) []byte {
 func openSafetensors(path string) (*Model, error) {
 	f, err := safetensors.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	dir := path
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {

@@ -14,7 +14,8 @@ import (
 )
 
 var (
-	// ErrSource is returned for a path that names neither a GGUF file nor a safetensors folder.
+	// ErrSource is returned for a path where there is neither a GGUF file nor a safetensors file or
+	// folder.
 	ErrSource = errors.New("model: not a model")
 	// ErrMismatch is returned when the parts of a model do not fit each other, such as a tokenizer
 	// with more tokens than the embedding has rows.

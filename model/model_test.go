@@ -153,6 +153,9 @@ func TestBadFiles(t *testing.T) {
 			_ = m.Close()
 			t.Errorf("%s: opened", name)
 		}
+		if none := slices.Contains([]string{"absent", "empty", "text", "no folder", "bare folder", "safetensors"}, name); none && !errors.Is(err, model.ErrSource) {
+			t.Errorf("%s: %v, want ErrSource", name, err)
+		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

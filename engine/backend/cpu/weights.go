@@ -37,6 +37,11 @@ var prepared share.Cache[*weights]
 // openWeights returns the prepared weights of the program and what lets go of them.
 func openWeights(ctx context.Context, r *Runner, arithmetic Arithmetic, progress func(done, total int64)) (*weights, func() error, error) {
 	key := fmt.Sprintf("%p %s %v", r.program, r.k.name, arithmetic)
+	told := progress == nil
+	report := progress
+	if report != nil {
+		progress = func(done, total int64) { told = true; report(done, total) }
+	}
 	for {
 		w, release, err := prepared.Get(key, func() (*weights, func() error, error) {
 			w, err := loadWeights(ctx, r, arithmetic, progress)
@@ -47,6 +52,9 @@ func openWeights(ctx context.Context, r *Runner, arithmetic Arithmetic, progress
 		})
 		// The one who loads may give up when others wait.
 		if err == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			if err == nil && !told {
+				report(1, 1) // another runner had prepared them
+			}
 			return w, release, err
 		}
 	}
