@@ -92,6 +92,14 @@ func TestRunnersShareWeights(t *testing.T) {
 	t.Parallel()
 	m := backendtest.Tiny(t, backendtest.Shape{Name: "share", Layers: 1, Width: 64, Heads: 4, KVHeads: 2, HeadDim: 16, Inner: 96})
 	first, second := open(t, m, quant.BF16, 64, 1), open(t, m, quant.F32, 64, 1)
+	var done, total int64
+	third, err := cpu.New().Open(t.Context(), m, backend.Options{BlockSize: 16, PoolBlocks: 1, Progress: func(d, n int64) { done, total = d, n }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := third.Close(); err != nil || done == 0 || done != total {
+		t.Errorf("progress %d of %d, %v", done, total, err)
+	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

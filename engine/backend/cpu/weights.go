@@ -16,6 +16,7 @@ type weights struct {
 	head   *matrix
 	memory [][]byte // panels
 	bytes  int64    // of panels and of rows that were converted
+	stored int64    // of the matrices as the file has them, which is what progress counts
 }
 
 type layerWeights struct {
@@ -43,13 +44,18 @@ func openWeights(ctx context.Context, r *Runner, arithmetic Arithmetic, progress
 		progress = func(done, total int64) { told = true; report(done, total) }
 	}
 	for {
+		mine := false
 		w, release, err := prepared.Get(key, func() (*weights, func() error, error) {
+			mine = true
 			w, err := loadWeights(ctx, r, arithmetic, progress)
 			if err != nil {
 				return nil, nil, err
 			}
 			return w, w.close, nil
 		})
+		if err == nil && !mine && progress != nil {
+			progress(w.stored, w.stored)
+		}
 		// The one who loads may give up when others wait.
 		if err == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			if err == nil && !told {
@@ -119,6 +125,7 @@ func loadWeights(ctx context.Context, r *Runner, arithmetic Arithmetic, progress
 			progress(done, total)
 		}
 	}
+	w.stored = total
 	return w, nil
 }
 
