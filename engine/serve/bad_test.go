@@ -115,6 +115,9 @@ func TestBadRequests(t *testing.T) {
 		{"/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:"}}]}]}`, 400, `messages[0].content[0]`},
 		{"/v1/chat/completions", `{"messages":[{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{"}}]}]}`, 400, `arguments`},
 		{"/v1/chat/completions", `{"messages":[{"role":"user","content":"` + strings.Repeat("long ", 1000) + `"}]}`, 400, `"context_length_exceeded"`},
+		{"/v1/chat/completions", chatBody(`"cache_salt":"` + strings.Repeat("x", 5000) + `"`), 400, `amespace`},
+		{"/v1/chat/completions", `{"messages":[{}` + strings.Repeat(",{}", 1<<19) + `]}`, 400, `over 524288 objects and arrays`},
+		{"/v1/decisions", `{"model":"m","input":"s","questions":[{}` + strings.Repeat(",{}", 1<<20) + `]}`, 400, `1048577 questions, limit`},
 		// Text.
 		{"/v1/completions", `{}`, 400, `"param":"prompt"`},
 		{"/v1/completions", `{"prompt":[]}`, 400, `"param":"prompt"`},

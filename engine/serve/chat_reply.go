@@ -163,6 +163,7 @@ func (h *Handler) count(x *exchange, g *engine.Generation, u *usage, first bool)
 // streamChat writes a reply as it comes.
 func (h *Handler) streamChat(x *exchange, r *engine.GenerateRequest, head chatReply, withUsage bool) error {
 	s := x.events()
+	defer s.end()
 	total := &usage{}
 	calls := make([]int, max(r.N, 1)) // of each choice, so far
 	begun := make([]bool, len(calls))

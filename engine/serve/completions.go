@@ -221,6 +221,7 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 // streamText writes the continuations of all prompts as they come.
 func (h *Handler) streamText(x *exchange, r *engine.GenerateRequest, prompts []chat.Prompt, texts []string, head textReply, withUsage bool) error {
 	s := x.events()
+	defer s.end()
 	total := &usage{}
 	n := max(r.N, 1)
 	offsets := make([]int, n*len(prompts))

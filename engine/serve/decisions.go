@@ -60,19 +60,19 @@ func shapeOf(body []byte) wire.Shape {
 	case first(g.Input) == '{', len(g.Temperature)+len(g.Version)+len(g.Kwargs)+len(g.IDs) > 0:
 		return wire.SGLangShape
 	}
-	var questions []struct {
+	// One question tells, and there may be millions.
+	questions := json.NewDecoder(bytes.NewReader(g.Questions))
+	var q struct {
 		Type     string          `json:"type"`
 		ID       json.RawMessage `json:"id"`
 		Question json.RawMessage `json:"question"`
 		Options  json.RawMessage `json:"options"`
 	}
-	if json.Unmarshal(g.Questions, &questions) != nil {
+	if t, err := questions.Token(); err != nil || t != json.Delim('[') || questions.Decode(&q) != nil {
 		return wire.OpenAIShape
 	}
-	for _, q := range questions {
-		if q.Type == "yes_no" || len(q.ID)+len(q.Question)+len(q.Options) > 0 {
-			return wire.SGLangShape
-		}
+	if q.Type == "yes_no" || len(q.ID)+len(q.Question)+len(q.Options) > 0 {
+		return wire.SGLangShape
 	}
 	return wire.OpenAIShape
 }

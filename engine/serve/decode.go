@@ -14,6 +14,7 @@ import (
 const (
 	maxDepth   = 64
 	maxMembers = 1 << 16 // of one object
+	maxNested  = 1 << 19 // objects and arrays of a body: each takes far more memory than its text
 )
 
 // decode reads a body into v. It refuses what readers of JSON disagree about: bad UTF-8 and keys that
@@ -69,6 +70,7 @@ func strict(body []byte) error {
 		key  bool            // a key comes next
 	}
 	var open []level
+	nested := 0
 	for {
 		t, err := d.Token()
 		if err == io.EOF && len(open) == 0 {
@@ -96,6 +98,11 @@ func strict(body []byte) error {
 		}
 		if in != nil {
 			in.key = true // after a value, in an object
+		}
+		if t == json.Delim('{') || t == json.Delim('[') {
+			if nested++; nested > maxNested {
+				return fmt.Errorf("byte %d: over %d objects and arrays", d.InputOffset(), maxNested)
+			}
 		}
 		switch t {
 		case json.Delim('{'):

@@ -39,5 +39,6 @@
 // Without [WithKeys] everybody who reaches the address may call. Keys are compared by their SHA-256:
 // take long random ones. Fields that change no answer here are ignored on the chat and text routes,
 // as are unknown ones. Temperature is 1 where none is given, as those APIs say, and not greedy.
-// The tool choice and a response format constrain the reply, so they cannot be broken.
+// The tool choice and a response format constrain the reply, so they cannot be broken; a response
+// format together with tools that may be called is refused.
 package serve

@@ -57,6 +57,7 @@ func TestEngineErrors(t *testing.T) {
 		{fmt.Errorf("x: %w", engine.ErrDraining), 503, "5", `"server_draining"`},
 		{engine.ErrClosed, 503, "5", `"server_draining"`},
 		{fmt.Errorf("%w: 9 blocks, there are 8", kvcache.ErrTooLarge), 400, "", `"context_length_exceeded"`},
+		{engine.ErrSlowReader, 408, "", `"slow_reader"`},
 		{fmt.Errorf("%w: held", kvcache.ErrHeld), 503, "1", `"overloaded"`},
 		{fmt.Errorf("%w: MaxTokens", engine.ErrRequest), 400, "", `MaxTokens`},
 		{fmt.Errorf("%w: at /home/user/weights.gguf", engine.ErrInternal), 500, "", `"internal error"`},

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,6 +68,8 @@ func problemOf(err error) *problem {
 		return p
 	case is(context.Canceled, context.DeadlineExceeded):
 		return &problem{status: statusGone, code: "client_gone", text: "the client went away", err: err}
+	case is(engine.ErrSlowReader):
+		return &problem{status: http.StatusRequestTimeout, code: "slow_reader", text: "the stream was not read in time", err: err}
 	case is(kvcache.ErrFull, kvcache.ErrBusy, kvcache.ErrHeld, sched.ErrDeadline):
 		return &problem{status: http.StatusServiceUnavailable, code: "overloaded", text: err.Error(), retry: time.Second, err: err}
 	case is(engine.ErrTooLong, kvcache.ErrTooLarge, kvcache.ErrScratch):
@@ -131,7 +134,7 @@ func dialectForm(d wire.Dialect) form {
 // fail answers with an error, unless the response has begun.
 func (x *exchange) fail(err error) {
 	p := problemOf(err)
-	x.log(slog.String("error", p.code))
+	x.log(slog.String("error", cmp.Or(p.code, "invalid_request")))
 	if x.h.opt.prompts {
 		x.log(slog.String("refusal", p.text))
 	}

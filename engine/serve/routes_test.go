@@ -1,10 +1,13 @@
 package serve_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -231,5 +234,35 @@ func TestMounted(t *testing.T) {
 		if w := request(t, mux, "GET", path, ""); w.Code != want {
 			t.Errorf("%s: %d, want %d", path, w.Code, want)
 		}
+	}
+}
+
+// The page runs its own script and style and nothing else, and is there only when asked for.
+func TestPlaygroundPolicy(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	if w := request(t, handler(t, e), "GET", "/", ""); w.Code != 404 {
+		t.Errorf("without the option: %d", w.Code)
+	}
+	w := request(t, handler(t, e, serve.WithPlayground()), "GET", "/", "")
+	policy, page := w.Header().Get("Content-Security-Policy"), w.Body.String()
+	hash := func(tag string) string {
+		_, rest, _ := strings.Cut(page, "<"+tag+">")
+		inside, _, _ := strings.Cut(rest, "</"+tag+">")
+		sum := sha256.Sum256([]byte(inside))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	for _, rule := range []string{"default-src 'none'", "script-src " + hash("script"), "style-src " + hash("style"), "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"} {
+		if !slices.Contains(strings.Split(policy, "; "), rule) {
+			t.Errorf("no %s in %s", rule, policy)
+		}
+	}
+	for _, outside := range []string{"http:", "https:", "//cdn", " style=", " onclick=", "unsafe", "@import"} {
+		if strings.Contains(page, outside) {
+			t.Errorf("%q in the page", outside)
+		}
+	}
+	if strings.Count(page, "<script") != 1 || strings.Count(page, "<style") != 1 {
+		t.Error("more than one script or style")
 	}
 }

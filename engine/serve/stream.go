@@ -21,7 +21,7 @@ type events struct {
 	quiet *time.Timer
 }
 
-// events begins a stream. The caller closes it.
+// events begins a stream. The caller closes it, and ends it whatever happens.
 func (x *exchange) events() *events {
 	s := &events{x: x, control: http.NewResponseController(x.w)}
 	s.mu.Lock()
@@ -99,9 +99,14 @@ func (s *events) close(err error) error {
 	if last != nil {
 		_ = s.text(last)
 	}
+	s.end()
+	return err
+}
+
+// end stops the comments: nothing is written when the request's goroutine is gone.
+func (s *events) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
 	s.quiet.Stop()
-	return err
 }
