@@ -5,10 +5,11 @@ import (
 
 	"github.com/hotpath-go/hotpath/engine/backend/backendtest"
 	"github.com/hotpath-go/hotpath/engine/backend/cpu"
+	"github.com/hotpath-go/hotpath/engine/backend/reference"
 	"github.com/hotpath-go/hotpath/internal/race"
 )
 
-// The generic path is held against other engines; the others, here, also against it.
+// The generic path is held against the reference backend, the others against it.
 func TestConformance(t *testing.T) {
 	for _, path := range cpu.Paths() {
 		t.Run(path, func(t *testing.T) {
@@ -16,7 +17,11 @@ func TestConformance(t *testing.T) {
 			if race.Enabled && path != cpu.Paths()[0] {
 				t.Skip("what the race detector looks at is the same on every path")
 			}
-			if path != "generic" && !race.Enabled {
+			switch {
+			case race.Enabled:
+			case path == "generic":
+				c.Oracle = reference.New()
+			default:
 				c.Oracle = cpu.New(cpu.WithPath("generic"))
 			}
 			c.Shapes = backendtest.Shapes()
