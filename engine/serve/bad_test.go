@@ -130,6 +130,7 @@ func TestBadRequests(t *testing.T) {
 		{"/v1/completions", textBody(`"logprobs":1,"echo":true`), 400, `echo`},
 		{"/v1/completions", textBody(`"suffix":"b"`), 400, `suffix`},
 		{"/v1/completions", textBody(`"best_of":3`), 400, `best_of`},
+		{"/v1/completions", `{"prompt":["a","b"],"n":65}`, 400, `130 replies, limit 128`},
 		// Tokens.
 		{"/tokenize", `{}`, 400, `"param":"prompt"`},
 		{"/tokenize", `{"prompt":"a","messages":[]}`, 400, `"param":"prompt"`},

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -18,7 +19,7 @@ type chatReply struct {
 	Model       string       `json:"model"`
 	Fingerprint string       `json:"system_fingerprint"`
 	Choices     []chatChoice `json:"choices"`
-	Usage       *usage       `json:"usage,omitempty"`
+	Usage       any          `json:"usage,omitempty"` // *usage; null in the events before it
 	Warnings    []string     `json:"warnings,omitempty"`
 }
 
@@ -124,9 +125,10 @@ func (h *Handler) chatCompletions(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	head.Usage, head.Warnings = &usage{}, g.Warnings
+	cost := &usage{}
+	head.Usage, head.Warnings = cost, g.Warnings
 	for i, one := range all(g) {
-		h.count(x, one, head.Usage, i == 0)
+		h.count(x, one, cost, i == 0)
 		finish := reason(one.Finish)
 		m := &chatText{Role: "assistant", Content: &one.Text, Reasoning: one.Reasoning, ToolCalls: callsOf(one.ToolCalls, -1)}
 		if one.Text == "" && len(one.ToolCalls) > 0 {
@@ -165,6 +167,9 @@ func (h *Handler) streamChat(x *exchange, r *engine.GenerateRequest, head chatRe
 	s := x.events()
 	defer s.end()
 	total := &usage{}
+	if withUsage {
+		head.Usage = json.RawMessage("null") // as OpenAI says
+	}
 	calls := make([]int, max(r.N, 1)) // of each choice, so far
 	begun := make([]bool, len(calls))
 	send := func(c chatChoice) error {

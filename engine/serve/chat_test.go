@@ -87,6 +87,9 @@ func TestChatIsTheEnginesReply(t *testing.T) {
 		if last["object"] != "chat.completion.chunk" {
 			t.Errorf("%s", data)
 		}
+		if u, ok := last["usage"]; !ok || (u == nil) != (len(last["choices"].([]any)) > 0) {
+			t.Errorf("usage is for the last event, and null before it: %s", data)
+		}
 		if len(last["choices"].([]any)) == 0 {
 			continue
 		}

@@ -15,8 +15,8 @@ import (
 
 // Limits of a text request.
 const (
-	maxPrompts   = 128
-	maxTextProbs = 5 // as OpenAI's
+	maxPrompts   = 128 // times n
+	maxTextProbs = 5   // as OpenAI's
 )
 
 // textRequest is the body of /v1/completions.
@@ -36,7 +36,7 @@ type textReply struct {
 	Model       string       `json:"model"`
 	Fingerprint string       `json:"system_fingerprint"`
 	Choices     []textChoice `json:"choices"`
-	Usage       *usage       `json:"usage,omitempty"`
+	Usage       any          `json:"usage,omitempty"` // *usage; null in the events before it
 	Warnings    []string     `json:"warnings,omitempty"`
 }
 
@@ -139,6 +139,9 @@ func (h *Handler) completions(x *exchange) error {
 	if err != nil {
 		return err
 	}
+	if n := len(prompts) * max(r.N, 1); n > maxPrompts {
+		return bad("n", "%d for %d prompts: %d replies, limit %d", r.N, len(prompts), n, maxPrompts)
+	}
 	if !c.Echo {
 		texts = make([]string, len(prompts))
 	}
@@ -159,11 +162,12 @@ func (h *Handler) completions(x *exchange) error {
 	}); err != nil {
 		return err
 	}
-	head.Usage = &usage{}
+	cost := &usage{}
+	head.Usage = cost
 	for i, g := range done {
 		head.Warnings = append(head.Warnings, g.Warnings...)
 		for j, one := range all(g) {
-			h.count(x, one, head.Usage, j == 0)
+			h.count(x, one, cost, j == 0)
 			finish := reason(one.Finish)
 			choice := textChoice{Index: len(head.Choices), Text: texts[i] + one.Text, Finish: &finish}
 			if r.LogProbs {
@@ -223,6 +227,9 @@ func (h *Handler) streamText(x *exchange, r *engine.GenerateRequest, prompts []c
 	s := x.events()
 	defer s.end()
 	total := &usage{}
+	if withUsage {
+		head.Usage = json.RawMessage("null") // as OpenAI says
+	}
 	n := max(r.N, 1)
 	offsets := make([]int, n*len(prompts))
 	begun := make([]bool, len(offsets))

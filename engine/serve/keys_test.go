@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hotpath-go/hotpath/cors"
 	"github.com/hotpath-go/hotpath/decide"
 	"github.com/hotpath-go/hotpath/engine"
 	"github.com/hotpath-go/hotpath/engine/backend/backendtest"
@@ -202,5 +203,33 @@ func TestKeyNamespaces(t *testing.T) {
 		if n := cached("b", `,"cache_salt":"s"`); (n == 0) != bound {
 			t.Errorf("bound %v: another key's salted prompt: %v tokens cached", bound, n)
 		}
+	}
+}
+
+// Behind a proxy the server's own origin is the one that is listed, and the headers of a proxy are
+// believed only where that was asked for.
+func TestOwnOriginBehindProxy(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	const public = "https://models.example.com"
+	forwarded := []string{"Origin", public, "X-Forwarded-Proto", "https", "X-Forwarded-Host", "models.example.com"}
+	for name, c := range map[string]struct {
+		opts []serve.Option
+		want int
+	}{
+		"default":  {nil, 403},
+		"own":      {[]serve.Option{serve.WithCORS(cors.Options{Own: []string{public}})}, 200},
+		"trusted":  {[]serve.Option{serve.WithCORS(cors.Options{TrustForwarded: true})}, 200},
+		"listed":   {[]serve.Option{serve.WithOrigins(public)}, 200},
+		"together": {[]serve.Option{serve.WithOrigins(public), serve.WithCORS(cors.Options{Own: []string{"https://a.example"}})}, 200},
+	} {
+		if w := post(t, handler(t, e, c.opts...), "/v1/systemone", systemOneBody, forwarded...); w.Code != c.want {
+			t.Errorf("%s: %d %s, want %d", name, w.Code, w.Body, c.want)
+		}
+	}
+	var log records
+	post(t, handler(t, e, serve.WithLogger(logger(&log))), "/v1/systemone", systemOneBody, forwarded...)
+	if !strings.Contains(log.String(), "serve.WithOrigins") {
+		t.Errorf("the log does not name the option: %s", log.String())
 	}
 }
