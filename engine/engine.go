@@ -44,7 +44,7 @@ func Open(ctx context.Context, src model.Source, opts ...Option) (*Engine, error
 	if src == nil {
 		return nil, fmt.Errorf("%w: no model source", ErrOption)
 	}
-	o := options{clock: time.Now(), logger: slog.New(slog.DiscardHandler), stepRows: 512}
+	o := options{clock: time.Now(), logger: slog.New(slog.DiscardHandler), stepRows: 1024}
 	for i, opt := range opts {
 		if opt == nil {
 			return nil, fmt.Errorf("%w: option %d of %d is nil", ErrOption, i+1, len(opts))

@@ -142,7 +142,7 @@ func WithBackend(b ...backend.Backend) Option {
 }
 
 // WithStepRows sets how many rows a step may carry: larger steps prefill faster and make running
-// streams wait longer. Default: 512.
+// streams wait longer. Default: 1,024.
 func WithStepRows(n int) Option {
 	return func(o *options) error {
 		if n < 1 {
