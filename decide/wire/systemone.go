@@ -63,7 +63,7 @@ func (d Dialect) systemOneRequest(c *Call, root node) error {
 		if err != nil {
 			return priority.fail(CodeType, "must be a whole number of 32 bits")
 		}
-		c.Request.Priority = int(x)
+		c.Request.Priority = -int(x) // on the wire, as vLLM has it, lower runs first
 	}
 	if err := questions.want("{", "an object"); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (d Dialect) systemOneBody(c *Call) ([]member, error) {
 			top = append(top, member{"cache_salt", s})
 		}
 		if p := c.Request.Priority; p != 0 {
-			top = append(top, member{"priority", p})
+			top = append(top, member{"priority", -p})
 		}
 		if c.ID != "" {
 			top = append(top, member{"request_id", c.ID})

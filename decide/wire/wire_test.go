@@ -393,6 +393,10 @@ func TestTaken(t *testing.T) {
 			t.Errorf("%s: %v", c.dialect.Name, err)
 			continue
 		}
+		// On the wire a lower priority runs first, in a request a higher one.
+		if first := strings.Contains(c.body, `"priority":-3`); first != (call.Request.Priority == 3) || first != strings.Contains(string(body), `"priority":-3`) {
+			t.Errorf("%s: priority %d, and %s", c.body, call.Request.Priority, body)
+		}
 		if _, err := c.dialect.DecodeRequest(body); err != nil {
 			t.Errorf("%s: %s: %v", c.dialect.Name, body, err)
 		}

@@ -206,7 +206,7 @@ func TestChatFields(t *testing.T) {
 	}
 	s := got.Sampling
 	if got.ToolChoice != "f" || got.MaxTokens != 5 || *s.TopP != 0.5 || s.TopK != nil || *s.MinP != 0.1 || *s.FrequencyPenalty != 0.2 ||
-		*s.PresencePenalty != -0.2 || *s.RepetitionPenalty != 1.1 || *s.Temperature != 1 || got.Namespace != "salt" || got.Priority != 3 ||
+		*s.PresencePenalty != -0.2 || *s.RepetitionPenalty != 1.1 || *s.Temperature != 1 || got.Namespace != "salt" || got.Priority != -3 ||
 		fmt.Sprint(got.Stop, got.StopIDs, got.IgnoreEOS) != "[x] [2] true" || got.Seed != math.MaxUint64 ||
 		fmt.Sprint(got.Bias) != "[{3 1.5} {7 -100}]" || fmt.Sprint(got.Prompt.Args()) != fmt.Sprint([]chat.Arg{{Name: "enable_thinking", Value: []byte("false")}, {Name: "custom", Value: []byte("[1]")}}) {
 		t.Errorf("%+v", got)

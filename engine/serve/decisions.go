@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,55 +25,11 @@ func (h *Handler) decisions(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	return h.decide(x, h.opt.dialects[shapeOf(body)], body)
-}
-
-// glance is what tells the bodies of /v1/decisions apart.
-type glance struct {
-	State     json.RawMessage `json:"state"`
-	Input     json.RawMessage `json:"input"`
-	Questions json.RawMessage `json:"questions"`
-	// SGLang's alone.
-	Temperature json.RawMessage `json:"temperature"`
-	Version     json.RawMessage `json:"prompt_format_version"`
-	Kwargs      json.RawMessage `json:"chat_template_kwargs"`
-	IDs         json.RawMessage `json:"return_prompt_token_ids"`
-}
-
-// shapeOf recognises a body by its fields. What is no JSON is OpenAI's, whose reader says what is
-// wrong with it.
-func shapeOf(body []byte) wire.Shape {
-	var g glance
-	if json.Unmarshal(body, &g) != nil {
-		return wire.OpenAIShape
+	shape, err := wire.ShapeOf(body)
+	if err != nil {
+		shape = wire.OpenAIShape // whose reader says what is wrong
 	}
-	first := func(raw json.RawMessage) byte {
-		if raw = bytes.TrimSpace(raw); len(raw) > 0 {
-			return raw[0]
-		}
-		return 0
-	}
-	switch {
-	case len(g.State) > 0, first(g.Questions) == '{':
-		return wire.SystemOneShape
-	case first(g.Input) == '{', len(g.Temperature)+len(g.Version)+len(g.Kwargs)+len(g.IDs) > 0:
-		return wire.SGLangShape
-	}
-	// One question tells, and there may be millions.
-	questions := json.NewDecoder(bytes.NewReader(g.Questions))
-	var q struct {
-		Type     string          `json:"type"`
-		ID       json.RawMessage `json:"id"`
-		Question json.RawMessage `json:"question"`
-		Options  json.RawMessage `json:"options"`
-	}
-	if t, err := questions.Token(); err != nil || t != json.Delim('[') || questions.Decode(&q) != nil {
-		return wire.OpenAIShape
-	}
-	if q.Type == "yes_no" || len(q.ID)+len(q.Question)+len(q.Options) > 0 {
-		return wire.SGLangShape
-	}
-	return wire.OpenAIShape
+	return h.decide(x, h.opt.dialects[shape], body)
 }
 
 // decide answers a body in a dialect.

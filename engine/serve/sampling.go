@@ -49,7 +49,8 @@ func (s *settings) usage() bool { return s.StreamOptions != nil && s.StreamOptio
 // request fills the part of a generation that the settings say.
 func (s *settings) request(x *exchange) (engine.GenerateRequest, error) {
 	r := engine.GenerateRequest{
-		Stop: s.Stop, StopIDs: s.StopIDs, IgnoreEOS: s.IgnoreEOS, Priority: s.Priority,
+		Stop: s.Stop, StopIDs: s.StopIDs, IgnoreEOS: s.IgnoreEOS,
+		Priority: -s.Priority, // on the wire, as vLLM has it, lower runs first
 		Sampling: sample.Settings{
 			Temperature: s.Temperature, TopP: s.TopP, MinP: s.MinP, TopK: s.TopK,
 			FrequencyPenalty: s.Frequency, PresencePenalty: s.Presence, RepetitionPenalty: s.Repetition,
