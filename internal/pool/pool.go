@@ -191,12 +191,14 @@ func (c *crew) wait() {
 		}
 		pause()
 	}
-	c.waiting.Store(true)
-	for c.left.Load() != 0 {
+	// The finisher of the job before may be between its last task and its look at the flag, take the
+	// flag for its own and signal: so the flag is set again before each look at what is left.
+	for c.waiting.Store(true); c.left.Load() != 0; c.waiting.Store(true) {
 		<-c.done
 	}
 	if !c.waiting.CompareAndSwap(true, false) {
-		// The last finisher saw the flag: its signal is in the channel or on its way.
+		// The last finisher saw the flag: its signal is in the channel, or on its way to wake a later wait
+		// for nothing.
 		select {
 		case <-c.done:
 		default:
