@@ -183,18 +183,18 @@ func TestSlowReadersTakeNoSteps(t *testing.T) {
 			}
 		})
 	}
-	wait(t, "they are all behind", func() bool {
-		n := e.Stats().Generated
-		time.Sleep(5 * time.Millisecond)
-		return n >= 8*4 && e.Stats().Generated == n
+	// Once all are behind, the rows of a step are those of the decision alone.
+	wait(t, "a decision has the steps for itself", func() bool {
+		before := e.Stats()
+		w := post(t, h, "/v1/systemone", systemOneBody)
+		if w.Code != 200 {
+			t.Fatal(w.Body)
+		}
+		rows, computed := fmt.Sprint(e.Stats().Rows-before.Rows), w.Header().Get("X-Computed-Tokens")
+		return before.Running == 8 && rows == computed
 	})
-	rows := e.Stats().Rows
-	w := post(t, h, "/v1/systemone", systemOneBody)
-	if w.Code != 200 {
-		t.Fatal(w.Body)
-	}
-	if n := e.Stats().Rows - rows; w.Header().Get("X-Computed-Tokens") != fmt.Sprint(n) {
-		t.Errorf("%d rows for a decision of %s", n, w.Header().Get("X-Computed-Tokens"))
+	if n := e.Stats().Generated; n > 8*64 {
+		t.Errorf("%d tokens for readers of one event each", n)
 	}
 	close(held)
 	all.Wait()
