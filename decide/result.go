@@ -112,7 +112,7 @@ type Usage struct {
 	ComputedTokens int           // rows computed: uncached state and questions
 	Recomputed     int           // state tokens computed although the prefix was hot
 	Steps          int           // steps that carried rows of this request
-	KVBytesRead    int64         // bytes of keys and values its rows had to attend to, each shared row once a step
+	KVBytesRead    int64         // bytes of keys and values of earlier steps that its rows attended to, each row once a step
 	Queued         time.Duration // until its first row ran
 	Total          time.Duration
 }

@@ -231,6 +231,7 @@ func (d *decision) settle(item *sched.Item, s *sched.Span, results []backend.Res
 func (l *loop) follow(t task, r sched.Request) error {
 	c := t.common()
 	r.Tag, r.Deadline = t, c.job.Deadline
+	r.Continues = true
 	job, err := l.sched.Submit(r)
 	if err != nil {
 		return err
@@ -243,16 +244,16 @@ func (l *loop) follow(t task, r sched.Request) error {
 // count adds what the span's rows had to attend to: the state once a step, its own rows, and the
 // scratch before them.
 func (d *decision) count(item *sched.Item, s *sched.Span) {
-	rows := s.To - s.From
 	if &item.Spans[0] == s {
+		rows := 0
 		for _, c := range item.Context {
 			if c.Start > 0 || d.step != d.job.Usage.Steps {
 				rows += c.Len
 			}
 		}
 		d.step = d.job.Usage.Steps
+		d.usage.KVBytesRead += int64(rows) * d.positionBytes
 	}
-	d.usage.KVBytesRead += int64(rows) * d.positionBytes
 	if s.Index < 0 && d.job.Sequence() == nil {
 		d.usage.Recomputed += s.To - s.From
 	}

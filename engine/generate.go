@@ -39,6 +39,11 @@ func (e *Engine) generate(ctx context.Context, r *GenerateRequest, in input) (*G
 
 // collect waits for all choices.
 func collect(ctx context.Context, choices []*generation) (out *Generation, err error) {
+	defer func() {
+		for _, g := range choices { // after a panic in the caller's OnDecision
+			g.loop.end(g, context.Canceled)
+		}
+	}()
 	for _, g := range choices {
 		g.await(ctx)
 		if err == nil {
@@ -165,9 +170,7 @@ func (e *Engine) startGeneration(ctx context.Context, g *generation, r *Generate
 		if len(forced) >= g.most || g.mask == nil {
 			return fmt.Errorf("%w: Constraint: begins with %d forced tokens, there is room for %d", ErrRequest, len(forced), g.most)
 		}
-		for _, id := range forced {
-			g.show(id, nil)
-		}
+		g.forced = forced
 		tokens = append(slices.Clip(prompt), forced...)
 		if g.thinkOpen >= 0 && len(forced) == 0 {
 			g.mask = append(sample.Mask(nil), g.mask...)

@@ -36,6 +36,7 @@ type generation struct {
 	mask       sample.Mask // of the next token; nil: all
 	lookup     int         // tokens of a draft; 0: none are made
 
+	forced  []int32          // tokens before the first choice
 	asked   []backend.Sample // of the step under way, and the one before
 	turn    int
 	choices []sample.Choice // of the rows of a draft that have come so far
@@ -60,6 +61,15 @@ type generation struct {
 func (g *generation) common() *call { return &g.call }
 
 func (g *generation) admitted() { g.out.Usage.Queued = time.Since(g.begin) }
+
+// started shows what the reply begins with before anything is chosen.
+func (g *generation) started() {
+	for _, id := range g.forced {
+		if g.show(id, nil) {
+			return
+		}
+	}
+}
 
 // known returns how many tokens of the history are certain: drafts come after them.
 func (g *generation) known() int { return g.promptLen + len(g.out.IDs) }
@@ -226,9 +236,7 @@ func (g *generation) verify() error {
 func (g *generation) show(id int32, c *sample.Choice) (ended bool) {
 	ev := Event{Choice: g.choice, IDs: []int32{id}}
 	g.out.IDs = append(g.out.IDs, id)
-	if g.loop != nil {
-		g.loop.counted.Generated++
-	}
+	g.loop.counted.Generated++
 	if g.history != nil {
 		g.history.AddOutput(id)
 	}

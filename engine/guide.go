@@ -1,9 +1,13 @@
 package engine
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/hotpath-go/hotpath/engine/constrain"
 	"github.com/hotpath-go/hotpath/engine/sample"
@@ -172,12 +176,30 @@ func (e *Engine) guideOf(r *GenerateRequest, format parse.Format, tools []chat.T
 	return g, err
 }
 
+// objectSchema returns the schema of a call's arguments, which are an object whether it says so or not.
+func objectSchema(parameters []byte) []byte {
+	body := bytes.TrimSpace(parameters)
+	if len(body) == 0 {
+		return []byte(`{"type":"object","additionalProperties":false}`)
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) != nil || fields["type"] != nil {
+		return body // refused by the compiler, or complete
+	}
+	if len(fields) == 0 {
+		return []byte(`{"type":"object"}`)
+	}
+	return append([]byte(`{"type":"object",`), body[1:]...)
+}
+
 // callStages writes one call of a tool: the one chosen, or any where one is required.
 func (e *Engine) callStages(c *constrain.Compiler, tools []chat.Tool, choice string, format parse.Format) ([]stage, error) {
 	shape, ok := format.CallShape()
 	if !ok {
 		return nil, fmt.Errorf("%w: ToolChoice: %q, not supported for calls in the format %s", ErrRequest, choice, format)
 	}
+	// Names are text: nothing in them is a control token.
+	name := func(s string) stage { return stage{tokens: e.model.Tokenizer.EncodeInside(nil, s, tokenizer.Text)} }
 	text := func(s string) stage { return stage{tokens: e.model.Tokenizer.EncodeInside(nil, s, tokenizer.Special)} }
 	arguments := map[string]*constrain.Grammar{}
 	var names []string
@@ -185,11 +207,10 @@ func (e *Engine) callStages(c *constrain.Compiler, tools []chat.Tool, choice str
 		if choice != ToolRequired && t.Name != choice {
 			continue
 		}
-		schema := []byte(t.Parameters)
-		if len(schema) == 0 {
-			schema = []byte(`{"type":"object","additionalProperties":false}`)
+		if strings.ContainsFunc(t.Name, func(r rune) bool { return strings.ContainsRune("\"\\<>|", r) || unicode.IsControl(r) }) || t.Name == "" {
+			return nil, fmt.Errorf("%w: tool %q: Name: empty, or with a quote, backslash, angle, bar or control character", ErrRequest, t.Name)
 		}
-		grammar, err := c.Compile(constrain.JSONSchema(schema, constrain.WhitespaceNone))
+		grammar, err := c.Compile(constrain.JSONSchema(objectSchema(t.Parameters), constrain.WhitespaceNone))
 		if err != nil {
 			return nil, fmt.Errorf("%w: tool %q: Parameters: %w", ErrRequest, t.Name, err)
 		}
@@ -200,7 +221,7 @@ func (e *Engine) callStages(c *constrain.Compiler, tools []chat.Tool, choice str
 	case 0:
 		return nil, fmt.Errorf("%w: ToolChoice: %q, the prompt has %d tools and none of that name", ErrRequest, choice, len(tools))
 	case 1:
-		return []stage{text(shape.Open + names[0] + shape.Middle), {grammar: arguments[names[0]]}, text(shape.Close)}, nil
+		return []stage{text(shape.Open), name(names[0]), text(shape.Middle), {grammar: arguments[names[0]]}, text(shape.Close)}, nil
 	}
 	pick, err := c.Compile(constrain.Choice(names...))
 	if err != nil {

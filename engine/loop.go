@@ -164,7 +164,11 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// start queues a task's job. The task is failed when its caller's context ends.
+// insider marks the context of a call that a live one makes for itself: it belongs to what is drained.
+type insider struct{}
+
+// start queues a task's job, and calls its method started, where it has one, with the lock held before
+// anything of it runs. The task is failed when its caller's context ends.
 func (l *loop) start(ctx context.Context, t task, r sched.Request) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -181,8 +185,10 @@ func (l *loop) start(ctx context.Context, t task, r sched.Request) error {
 		l.mu.Unlock()
 		return ErrClosed
 	case draining:
-		l.mu.Unlock()
-		return ErrDraining
+		if ctx.Value(insider{}) == nil {
+			l.mu.Unlock()
+			return ErrDraining
+		}
 	}
 	job, err := l.sched.Submit(r)
 	if err != nil {
@@ -192,6 +198,9 @@ func (l *loop) start(ctx context.Context, t task, r sched.Request) error {
 	c.job = job
 	l.live[t] = struct{}{}
 	c.stop = context.AfterFunc(ctx, func() { l.end(t, ctx.Err()) }) // runs on its own, after Unlock
+	if s, ok := t.(interface{ started() }); ok {
+		s.started()
+	}
 	l.mu.Unlock()
 	l.poke()
 	return nil

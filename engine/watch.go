@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,7 +18,8 @@ type Watch struct {
 
 // Every returns a Watch that asks after every n tokens of the reply. The state is the conversation as
 // far as the reply has come, so the request's State must be zero; it is hot, and the read lives in
-// scratch. do is called in the goroutine that runs Generate or the loop over Stream, and says how the
+// scratch; it is made in the namespace of the reply's prompt. Where the context has no room for the
+// questions any more the reply goes on without, and says so in its Warnings. do is called in the goroutine that runs Generate or the loop over Stream, and says how the
 // reply goes on; the reply waits for it.
 func Every(n int, r decide.Request, do func(*decide.Result) Action) *Watch {
 	return &Watch{every: n, ask: r, do: do}
@@ -60,6 +62,13 @@ func (g *generation) resolveWatch(e *Engine, r *GenerateRequest, in *input) erro
 		return fmt.Errorf("%w: OnDecision: %w", ErrRequest, err)
 	}
 	ask := w.ask
+	ask.Namespace = r.Namespace // the state is this prompt
+	if ask.Caller == "" {
+		ask.Caller = r.Caller
+	}
+	if ask.Priority == 0 {
+		ask.Priority = r.Priority
+	}
 	ask.Plan, ask.Questions, ask.Instructions = plan, nil, ""
 	g.watch, g.prompt = &Watch{every: w.every, ask: ask, do: w.do}, in.tokens
 	if in.chat {
@@ -107,12 +116,30 @@ func (g *generation) consult(ctx context.Context) {
 	}
 	r := g.watch.ask
 	r.State = decide.Tokens(slices.Concat(g.prompt, g.soFar(), g.closing)...)
-	res, err := g.loop.e.Decide(ctx, r)
+	res, err := g.loop.e.Decide(context.WithValue(ctx, insider{}, true), r)
+	if errors.Is(err, ErrTooLong) {
+		g.unwatch()
+		return
+	}
 	if err != nil {
 		g.loop.end(g, err)
 		return
 	}
 	g.act(g.watch.do(res))
+}
+
+// unwatch goes on without decisions, for which the context has no room any more.
+func (g *generation) unwatch() {
+	l := g.loop
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.poke()
+	if g.over {
+		return
+	}
+	g.out.Warnings = append(g.out.Warnings, fmt.Sprintf("OnDecision: no room for its questions after %d tokens of the reply", len(g.out.IDs)))
+	g.watch = nil
+	g.job.SetReady(true)
 }
 
 // act goes on as a decision says.

@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/hotpath-go/hotpath/kvcache"
@@ -50,5 +51,30 @@ func TestPlanUnderWayKeepsItsMemory(t *testing.T) {
 	s.Finish(slow)
 	if st := cache.Stats(); st.Referenced != 0 {
 		t.Errorf("%d blocks referenced", st.Referenced)
+	}
+}
+
+// TestContinuationsPassTheBound: a request that goes on with one that was let in is not refused by a
+// full queue.
+func TestContinuationsPassTheBound(t *testing.T) {
+	t.Parallel()
+	cache, err := kvcache.New(kvcache.Options{Blocks: 64, Scratch: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sched.New(cache, sched.Config{QueueRequests: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sched.Request{Tokens: []int32{1, 2, 3}, MaxTokens: 1}
+	if _, err := s.Submit(r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Submit(r); !errors.Is(err, sched.ErrBusy) {
+		t.Errorf("a new request: %v, want ErrBusy", err)
+	}
+	r.Continues = true
+	if _, err := s.Submit(r); err != nil {
+		t.Errorf("one that goes on: %v", err)
 	}
 }

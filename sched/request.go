@@ -42,7 +42,10 @@ type Request struct {
 
 	Marks   []int // positions whose recurrent state is worth a checkpoint
 	Private bool  // nothing it computes enters the prefix index
-	Async   bool  // with steps in flight, go on from choices that are not known yet
+	// Continues says that it goes on with a request that was let in before: the bounds of the queue do
+	// not hold for it.
+	Continues bool
+	Async     bool // with steps in flight, go on from choices that are not known yet
 
 	Tag any // the caller's own
 }

@@ -135,7 +135,7 @@ func (s *Scheduler) Submit(r Request) (*Job, error) {
 		{"tokens", s.queued + len(r.Tokens), s.cfg.QueueTokens},
 	} {
 		// One request alone may be longer than the bound: it could never enter otherwise.
-		if q.have > q.most && len(s.queue) > 0 {
+		if q.have > q.most && len(s.queue) > 0 && !r.Continues {
 			return nil, &BusyError{Field: q.field, Have: q.have, Most: q.most, RetryAfter: s.retryAfter()}
 		}
 	}
