@@ -12,7 +12,8 @@ import (
 
 // transcript is a conversation in tokens. Turns that came from outside are rendered; once a reply was
 // generated nothing before it is rendered again: later turns are put after its exact tokens, in the
-// scaffolding that the template writes around such turns elsewhere.
+// scaffolding that the template writes around such turns elsewhere. They are rendered together, since
+// templates put several tools' results in one turn.
 type transcript struct {
 	model *model.Model
 	clock time.Time
@@ -20,9 +21,10 @@ type transcript struct {
 	prompt  chat.Prompt // the turns so far, with tools and template variables
 	tokens  []int32     // of them, up to the end of the last turn
 	exact   bool        // a reply was generated: tokens say more than a render would
+	kept    int         // how many of the tokens are up to the end of the last generated reply
+	since   int         // how many of the turns are
 	opening string      // opens a reply after the last turn
 	opened  []int32     // its tokens
-	replies bool        // the last turn is a generated reply
 }
 
 // newTranscript starts from a prompt of messages, of which there may be none yet, or of raw text or
@@ -82,7 +84,7 @@ func (t *transcript) render() error {
 }
 
 func (t *transcript) set(tokens, opened []int32, opening string) {
-	t.tokens, t.opened, t.opening, t.replies = tokens, slices.Clone(opened), opening, false
+	t.tokens, t.opened, t.opening = tokens, slices.Clone(opened), opening
 }
 
 // append adds turns.
@@ -103,8 +105,10 @@ func (t *transcript) append(ms ...chat.Message) error {
 		}
 		return nil
 	}
-	before := t.neighbour()
-	around := chat.Messages(before...).With(ms...)
+	turns := t.prompt.Turns()
+	before := neighbours(turns[t.since-1])
+	later := slices.Concat(turns[t.since:], ms)
+	around := chat.Messages(before...).With(later...)
 	for _, a := range t.prompt.Args() {
 		around = around.WithArg(a.Name, a.Value)
 	}
@@ -117,12 +121,12 @@ func (t *transcript) append(ms ...chat.Message) error {
 		return err
 	}
 	from, ok := t.endOf(before, r)
-	to, also := turnEnd(r, len(before)+len(ms)-1)
-	if !ok || !also {
+	to, also := turnEnd(r, len(before)+len(later)-1)
+	if !ok || !also || to < from {
 		return fmt.Errorf("%w: the template marks no end of the turns around the new ones", ErrRequest)
 	}
 	ids, at := enc.Encode(nil, r, from, to)
-	t.set(append(slices.Clip(t.tokens), ids[at[0]:at[1]]...), ids[at[1]:], r.Text[to:])
+	t.set(append(slices.Clip(t.tokens[:t.kept]), ids[at[0]:at[1]]...), ids[at[1]:], r.Text[to:])
 	t.prompt = t.prompt.With(ms...)
 	return nil
 }
@@ -130,30 +134,13 @@ func (t *transcript) append(ms ...chat.Message) error {
 // neutral is the content of turns that stand in for others: a word that no template looks for.
 const neutral = "Orchard"
 
-// neighbour is a short conversation that ends as this one does: with a reply, and its calls.
-func (t *transcript) neighbour() []chat.Message {
-	turns := t.prompt.Turns()
-	last := turns[len(turns)-1]
-	last.Content, last.Parts, last.Reasoning, last.IDs = neutral, nil, "", nil
-	if last.Role == chat.RoleUser || last.Role == chat.RoleSystem {
-		return []chat.Message{last}
+// neighbours is a short conversation that ends as one does with a reply: in its calls, if it has any.
+func neighbours(reply chat.Message) []chat.Message {
+	reply.Content, reply.Parts, reply.Reasoning, reply.IDs = neutral, nil, "", nil
+	if len(reply.ToolCalls) > 0 { // some templates put a content after the results
+		reply.Content = ""
 	}
-	list := []chat.Message{chat.User(neutral)}
-	if last.Role == chat.RoleTool { // it answers a call
-		for i := len(turns) - 1; i >= 0; i-- {
-			if turns[i].Role == chat.RoleAssistant {
-				call := turns[i]
-				call.Content, call.Parts, call.Reasoning, call.IDs = "", nil, "", nil
-				list = append(list, call)
-				for _, m := range turns[i+1 : len(turns)-1] {
-					m.Content = neutral
-					list = append(list, m)
-				}
-				break
-			}
-		}
-	}
-	return append(list, last)
+	return []chat.Message{chat.User(neutral), reply}
 }
 
 // endOf returns where the last of the turns before ends in a render that goes on after them. The
@@ -206,21 +193,22 @@ func (t *transcript) reply() (input, error) {
 	if err := t.ready(); err != nil {
 		return input{}, err
 	}
-	if t.replies {
-		return input{}, fmt.Errorf("%w: the last turn is a reply already: append one before the next", ErrRequest)
+	if turns := t.prompt.Turns(); len(turns) > 0 && turns[len(turns)-1].Role == chat.RoleAssistant {
+		return input{}, fmt.Errorf("%w: the last turn is an assistant's already: append another before the next reply", ErrRequest)
 	}
 	return input{
 		tokens: append(slices.Clip(t.tokens), t.opened...), chat: t.turns(), opening: t.opening, tools: t.prompt.Tools(),
 	}, nil
 }
 
-// replied returns the tokens of the conversation after a reply, as far as it was generated.
-func (t *transcript) replied(ids []int32) ([]int32, error) {
+// replied returns the tokens of the conversation after a reply, as far as it was generated, and with
+// the calls that it made.
+func (t *transcript) replied(ids []int32, calls ...chat.ToolCall) ([]int32, error) {
 	tokens := slices.Concat(t.tokens, t.opened, ids)
 	if !t.turns() {
 		return tokens, nil
 	}
-	closing, err := t.closing()
+	closing, err := t.closing(calls...)
 	if err != nil {
 		return nil, err
 	}
@@ -233,14 +221,15 @@ func (t *transcript) replied(ids []int32) ([]int32, error) {
 	return append(tokens, closing...), nil
 }
 
-// closing returns the tokens between the content of a reply and the end of its turn.
-func (t *transcript) closing() ([]int32, error) {
+// closing returns the tokens between a reply, as it is generated, and the end of its turn.
+func (t *transcript) closing(calls ...chat.ToolCall) ([]int32, error) {
 	template, enc, err := t.model.Chat()
 	if err != nil {
 		return nil, err
 	}
-	before := []chat.Message{chat.User(neutral), chat.Assistant(neutral)}
-	r, err := template.Render(chat.Messages(before...).With(chat.User(neutral)), chat.RenderOptions{EveryTurn: true, Now: t.clock})
+	o := chat.RenderOptions{EveryTurn: true, Now: t.clock}
+	before := neighbours(chat.Assistant(""))
+	r, err := template.Render(chat.Messages(before...).With(chat.User(neutral)), o)
 	if err != nil {
 		return nil, err
 	}
@@ -249,13 +238,26 @@ func (t *transcript) closing() ([]int32, error) {
 	if !ok || !also || to < from {
 		return nil, nil // the template shows no end of a reply
 	}
+	if len(calls) > 0 {
+		// Some templates leave a turn open for the results of its calls.
+		before = neighbours(chat.Message{Role: chat.RoleAssistant, ToolCalls: calls})
+		answered := chat.Messages(before...)
+		for _, c := range calls {
+			answered = answered.With(chat.ToolResult(c.ID, c.Name, neutral))
+		}
+		if called, err := template.Render(answered, o); err == nil {
+			if end, ok := t.endOf(before, called); ok && !strings.HasSuffix(called.Text[:end], r.Text[from:to]) {
+				return nil, nil
+			}
+		}
+	}
 	ids, at := enc.Encode(nil, r, from, to)
 	return ids[at[0]:at[1]], nil
 }
 
 // keep makes a generated reply the last turn.
 func (t *transcript) keep(g *Generation) error {
-	tokens, err := t.replied(g.IDs)
+	tokens, err := t.replied(g.IDs, g.Message.ToolCalls...)
 	if err != nil {
 		return err
 	}
@@ -264,7 +266,8 @@ func (t *transcript) keep(g *Generation) error {
 		return nil
 	}
 	t.prompt = t.prompt.With(g.Message)
-	t.opening, t.opened, t.replies = "", nil, true
+	t.opening, t.opened = "", nil
+	t.kept, t.since = len(tokens), len(t.prompt.Turns())
 	return nil
 }
 
