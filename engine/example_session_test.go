@@ -59,7 +59,7 @@ func ExampleSession() {
 	fmt.Println("the reply's prompt was there:", out.Usage.CachedTokens >= d.Usage.StateTokens-1)
 	fmt.Println("turns:", len(s.Messages()), len(branch.Messages()))
 	// Output:
-	// border: appended
+	// border: turn
 	// the reply's prompt was there: true
 	// turns: 3 3
 }

@@ -16,19 +16,23 @@ import (
 var ErrSession = errors.New("engine: session")
 
 // Session is a conversation that stays hot: it holds the blocks of what was computed between calls, as
-// far as the cap on holds allows (a quarter of the pool for all of them), and it holds tokens, not text: replies are kept as the exact ids generated, reasoning included, and
-// never rendered again. It is a Generator and a decide.Decider.
+// far as the cap on holds allows (a quarter of the pool for all of them), and it holds tokens, not
+// text: replies are kept as the exact ids generated, reasoning included, and never rendered again. It
+// is a Generator and a decide.Decider.
 //
-// Its methods are safe for concurrent use, but one reply is written at a time: Append, Generate, Stream
-// and DropReasoning return ErrSession while another one is. Decide may run beside it: it then asks
-// about the conversation as far as the reply has come.
+// Its methods are safe for concurrent use, but one reply is written at a time: Append, Generate,
+// Stream, DropReasoning and Fork return ErrSession while another one is. Decide may run beside it: it
+// then asks about the conversation as far as the reply has come.
+//
+// What it holds is of one namespace, that of the last Generate, Stream or Decide: a call in another one
+// lets go of the blocks before.
 type Session struct {
 	e *Engine
 
 	mu      sync.Mutex
 	t       *transcript
 	hold    *kvcache.Hold // of what was computed; nil: nothing yet, or the cap on holds is reached
-	space   string        // the namespace of the last request
+	space   string        // the namespace of the last request, and of the hold
 	closed  bool
 	writing bool
 	live    *generation // the reply under way
@@ -54,7 +58,8 @@ func (e *Engine) NewSession(ctx context.Context, p chat.Prompt) (*Session, error
 	return &Session{e: e, t: t}, nil
 }
 
-// Append adds turns to the conversation. It computes nothing.
+// Append adds turns to the conversation. It computes nothing. Results of tools may come together or
+// one by one. An assistant's turn is taken as complete: the next reply needs another turn after it.
 func (s *Session) Append(ms ...chat.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +91,12 @@ func (s *Session) DropReasoning() error {
 	if err := s.idle(); err != nil {
 		return err
 	}
-	return s.t.dropReasoning()
+	if err := s.t.dropReasoning(); err != nil {
+		return err
+	}
+	s.release()
+	s.pin()
+	return nil
 }
 
 // idle says why the conversation cannot be changed; the lock is held.
@@ -101,23 +111,28 @@ func (s *Session) idle() error {
 }
 
 // Generate writes the next reply and appends it. The request's Prompt must be zero. A reply that ends
-// with an error is not appended.
+// with an error is not appended. The error is ErrRequest where the last turn is an assistant's.
 func (s *Session) Generate(ctx context.Context, r GenerateRequest) (*Generation, error) {
 	in, err := s.begin(&r)
 	if err != nil {
 		return nil, err
 	}
+	var whole *Generation
+	defer func() {
+		if whole == nil { // refused, failed, or OnDecision panicked
+			s.end(nil)
+		}
+	}()
 	choices, err := s.e.generations(ctx, &r, in, nil)
 	if err != nil {
-		s.end(nil)
 		return nil, err
 	}
 	s.started(choices)
 	g, err := collect(ctx, choices)
 	if err != nil {
-		s.end(nil)
 		return g, err
 	}
+	whole = g
 	return g, s.end(g)
 }
 
@@ -163,9 +178,27 @@ func (s *Session) begin(r *GenerateRequest) (input, error) {
 	}
 	in, err := s.t.reply()
 	if err == nil {
-		s.writing, s.space = true, r.Namespace
+		s.writing = true
+		s.enter(r.Namespace)
 	}
 	return in, err
+}
+
+// enter goes on in a namespace: what is held of another one is of no use in it. The lock is held.
+func (s *Session) enter(space string) {
+	if space != s.space {
+		s.release()
+		s.space = space
+	}
+}
+
+// release lets go of the blocks; the lock is held.
+func (s *Session) release() {
+	if s.hold != nil {
+		s.hold.Release()
+		s.hold = nil
+		s.e.loop.poke()
+	}
 }
 
 func (s *Session) started(choices []*generation) {
@@ -227,20 +260,23 @@ func (s *Session) pin() {
 
 // Decide answers questions about the conversation when the request's State is zero, and about that
 // State otherwise. While a reply is being written the conversation goes as far as the reply has come.
+//
+// Until a reply was generated this is what Engine.Decide answers over the same messages. From then on
+// the state is the exact tokens, and questions follow them as a turn of their own (BorderAppended),
+// also after a user's turn, where some templates would have them inside it.
 func (s *Session) Decide(ctx context.Context, r decide.Request) (*decide.Result, error) {
 	if !r.State.IsZero() {
 		return s.e.Decide(ctx, r)
 	}
-	tokens, err := s.state()
-	if err != nil {
+	var err error
+	if r.State, err = s.state(); err != nil {
 		return nil, err
 	}
-	r.State = decide.Tokens(tokens...)
 	res, err := s.e.Decide(ctx, r)
 	if err == nil {
 		s.mu.Lock()
 		if !s.closed && !s.writing {
-			s.space = r.Namespace
+			s.enter(r.Namespace)
 			s.pin()
 		}
 		s.mu.Unlock()
@@ -248,20 +284,24 @@ func (s *Session) Decide(ctx context.Context, r decide.Request) (*decide.Result,
 	return res, err
 }
 
-// state returns the tokens of the conversation as it is now.
-func (s *Session) state() ([]int32, error) {
+// state returns the conversation as it is now.
+func (s *Session) state() (decide.State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, fmt.Errorf("%w: closed", ErrSession)
+		return decide.State{}, fmt.Errorf("%w: closed", ErrSession)
 	}
 	if err := s.t.ready(); err != nil {
-		return nil, err
+		return decide.State{}, err
 	}
-	if s.live == nil {
-		return s.t.tokens, nil
+	switch {
+	case s.live != nil:
+		tokens, err := s.t.replied(s.live.soFar())
+		return decide.Tokens(tokens...), err
+	case s.t.turns() && !s.t.exact:
+		return decide.Chat(s.t.prompt), nil
 	}
-	return s.t.replied(s.live.soFar())
+	return decide.Tokens(s.t.tokens...), nil
 }
 
 // soFar returns the tokens of a generation under way.
@@ -272,7 +312,8 @@ func (g *generation) soFar() []int32 {
 	return append([]int32(nil), g.out.IDs...)
 }
 
-// Fork returns a session with the same conversation that goes its own way. Both share every block.
+// Fork returns a session with the same conversation that goes its own way. Both share every block. It
+// returns ErrSession while a reply is written: the conversation has no end then to go on from.
 func (s *Session) Fork() (*Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -292,10 +333,6 @@ func (s *Session) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	if s.hold != nil {
-		s.hold.Release()
-		s.hold = nil
-		s.e.loop.poke()
-	}
+	s.release()
 	return nil
 }

@@ -3,15 +3,21 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hotpath-go/hotpath/decide"
 	"github.com/hotpath-go/hotpath/engine"
+	"github.com/hotpath-go/hotpath/engine/backend/backendtest"
 	"github.com/hotpath-go/hotpath/engine/sample"
+	"github.com/hotpath-go/hotpath/internal/testdata"
 	"github.com/hotpath-go/hotpath/model"
 	"github.com/hotpath-go/hotpath/model/chat"
+	"github.com/hotpath-go/hotpath/model/tokenizer"
 )
 
 func session(t testing.TB, e *engine.Engine, p chat.Prompt) *engine.Session {
@@ -174,6 +180,9 @@ func TestDecideWhileStreaming(t *testing.T) {
 			if _, err := s.Generate(ctx, engine.GenerateRequest{}); !errors.Is(err, engine.ErrSession) {
 				t.Errorf("a second reply: %v", err)
 			}
+			if _, err := s.Fork(); !errors.Is(err, engine.ErrSession) {
+				t.Errorf("a fork while a reply is written: %v", err)
+			}
 			if err := s.Append(chat.User("x")); !errors.Is(err, engine.ErrSession) {
 				t.Errorf("a turn while a reply is written: %v", err)
 			}
@@ -211,6 +220,149 @@ func TestSessionOfText(t *testing.T) {
 	}
 }
 
+// TestSessionDecidesAsTheEngine asks before any reply: the same messages give the same answer, also
+// under templates that want a question inside the last turn.
+func TestSessionDecidesAsTheEngine(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	files, err := filepath.Glob(filepath.Join(testdata.Path(t, "tokenizer-cases/templates"), "*.jinja"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d templates, %v", len(files), err)
+	}
+	borders := map[decide.Border]bool{}
+	for _, f := range files {
+		e := openFor(t, chatty{string(testdata.Read(t, "tokenizer-cases/templates/"+filepath.Base(f)))})
+		p := chat.Messages(chat.User("Will it rain in the park today?"))
+		r := offTopic()
+		r.State = decide.Chat(p)
+		want, err := e.Decide(ctx, r)
+		if err != nil {
+			t.Fatal(filepath.Base(f), err)
+		}
+		s := session(t, e, p)
+		got, err := s.Decide(ctx, offTopic())
+		if err != nil {
+			t.Fatal(filepath.Base(f), err)
+		}
+		if got.Border != want.Border || got.Usage.StateTokens != want.Usage.StateTokens || got.Answers[0].Probability != want.Answers[0].Probability {
+			t.Errorf("%s: session %v after %d tokens: %v; engine %v after %d: %v", filepath.Base(f), got.Border, got.Usage.StateTokens,
+				got.Answers[0].Probability, want.Border, want.Usage.StateTokens, want.Answers[0].Probability)
+		}
+		borders[want.Border] = true
+		if _, err := s.Generate(ctx, engine.GenerateRequest{MaxTokens: 2}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err = s.Decide(ctx, offTopic()); err != nil || got.Border != decide.BorderAppended {
+			t.Errorf("%s: after a reply %v, %v", filepath.Base(f), got, err)
+		}
+	}
+	if !borders[decide.BorderInside] || !borders[decide.BorderTurn] {
+		t.Errorf("the templates give the borders %v alone", borders)
+	}
+}
+
+// TestSessionHoldsWhatLives: no hold stays on tokens that the conversation does not have any more,
+// or on a namespace that it left.
+func TestSessionHoldsWhatLives(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	src := chatty{strings.Replace(hermes, "{%- if tools", "{# <think></think> #}{%- if tools", 1)}
+	m, err := src.Load(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	p := chat.Messages(chat.User("Does it rain?"))
+	prompt, err := m.Encode(p, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "<think>\n" + strings.Repeat("It rains today and it will rain again. ", 8) + "\n</think>\n\nYes."
+	ids := m.Tokenizer.EncodeInside(nil, script, tokenizer.Text)
+	e := openFor(t, src, blocks(120, 8), engine.WithBackend(&backendtest.Fake{Logits: func(history []int32, logits []float32) {
+		next := m.Tokenizer.EOG()[0]
+		if at := len(history) - len(prompt); at >= 0 && at < len(ids) {
+			next = ids[at]
+		}
+		logits[next] = 1e6
+	}}))
+	held := func() (n int) {
+		for _, h := range e.Stats().Cache.Holders {
+			n += h.Tokens
+		}
+		return n
+	}
+	s := session(t, e, p)
+	g, err := s.Generate(ctx, engine.GenerateRequest{MaxTokens: 400})
+	if err != nil || g.Reasoning == "" {
+		t.Fatal(err, g)
+	}
+	before := held()
+	if err := s.DropReasoning(); err != nil {
+		t.Fatal(err)
+	}
+	if n := held(); before <= s.Tokens() || n > s.Tokens() {
+		t.Errorf("%d tokens held with the reasoning and %d without, of a conversation of %d", before, n, s.Tokens())
+	}
+	if err := s.Append(chat.User(strings.Repeat("And then what will it do? ", 8))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Decide(ctx, offTopic()); err != nil {
+		t.Fatal(err)
+	}
+	most := held()
+	if most == 0 {
+		t.Error("nothing held after a decision")
+	}
+	// The same tokens elsewhere: what is held is there, and stays when others need the room.
+	r := offTopic()
+	r.Namespace = "elsewhere"
+	if _, err := s.Decide(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		other := chat.Text(strings.Repeat(fmt.Sprint(i, " others "), 60))
+		if _, err := e.Generate(ctx, engine.GenerateRequest{Prompt: other, MaxTokens: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(e.Stats().Cache.Holders); n != 1 || held() != most || e.Stats().Cache.Evicted == 0 {
+		t.Errorf("%d holds of %d tokens, %d in the namespace before; %d blocks evicted", n, held(), most, e.Stats().Cache.Evicted)
+	}
+	g, err = s.Generate(ctx, engine.GenerateRequest{MaxTokens: 4, Namespace: "elsewhere"})
+	if err != nil || g.Usage.CachedTokens < most {
+		t.Errorf("%v: %d held, %d of them found", err, most, g.Usage.CachedTokens)
+	}
+}
+
+// TestSessionOutlivesACallback that panics: the reply ends and the session takes the next one.
+func TestSessionOutlivesACallback(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	e := openFor(t, chatty{hermes})
+	s := session(t, e, chat.Messages(chat.User("A story, please.")))
+	n := s.Tokens()
+	r := engine.GenerateRequest{MaxTokens: 200, IgnoreEOS: true}
+	r.OnDecision = engine.Every(4, leaves, func(*decide.Result) engine.Action { panic("the caller's") })
+	func() {
+		defer func() {
+			if v := recover(); v != "the caller's" {
+				t.Errorf("recovered %v", v)
+			}
+		}()
+		_, _ = s.Generate(ctx, r)
+	}()
+	if s.Tokens() != n || len(s.Messages()) != 1 {
+		t.Errorf("%d tokens, %d before", s.Tokens(), n)
+	}
+	if _, err := s.Generate(ctx, engine.GenerateRequest{MaxTokens: 2}); err != nil {
+		t.Error(err)
+	}
+	if err := e.Shutdown(ctx); err != nil { // it waits for a reply that was left behind
+		t.Error(err)
+	}
+}
+
 func TestBadSessions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -242,6 +394,19 @@ func TestBadSessions(t *testing.T) {
 	}
 	if _, err := empty.Generate(ctx, engine.GenerateRequest{N: 2}); !errors.Is(err, engine.ErrRequest) {
 		t.Errorf("two replies: %v", err)
+	}
+	// An assistant's turn from outside is complete as well.
+	if err := empty.Append(chat.User("x"), chat.Assistant("Once")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := empty.Generate(ctx, engine.GenerateRequest{MaxTokens: 2}); !errors.Is(err, engine.ErrRequest) {
+		t.Errorf("reply to an assistant's turn: %v", err)
+	}
+	if err := empty.Append(chat.User("x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := empty.Generate(ctx, engine.GenerateRequest{MaxTokens: 2}); err != nil {
+		t.Error(err)
 	}
 	if err := empty.Close(); err != nil {
 		t.Fatal(err)
