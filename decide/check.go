@@ -65,13 +65,14 @@ func checkQuestions(list []Question) error {
 	seen := make(map[string]int, len(list))
 	for i := range list {
 		q := &list[i]
-		if strings.TrimSpace(q.ID) == "" {
+		id := strings.TrimSpace(q.ID)
+		if id == "" {
 			return fmt.Errorf("%w: Questions[%d].ID: empty", ErrRequest, i)
 		}
-		if j, ok := seen[q.ID]; ok {
+		if j, ok := seen[id]; ok {
 			return fmt.Errorf("%w: Questions[%d].ID: %q is also that of Questions[%d]", ErrRequest, i, q.ID, j)
 		}
-		seen[q.ID] = i
+		seen[id] = i
 		if err := q.check(); err != nil {
 			return err
 		}
