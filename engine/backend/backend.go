@@ -22,7 +22,7 @@ type Backend interface {
 
 // Options say what a Runner reserves. The zero value of a field means what its comment says.
 type Options struct {
-	BlockSize     int          // positions in a KV block; must be 16 for now
+	BlockSize     int          // positions in a KV block, at least 1; a backend may take one size alone (cpu: 16)
 	PoolBlocks    int          // blocks with ids 0 .. PoolBlocks-1
 	ScratchBlocks int          // blocks with ids PoolBlocks .. PoolBlocks+ScratchBlocks-1
 	States        int          // recurrent states with ids 1 .. States, for programs that have them

@@ -387,7 +387,7 @@ func (l *lab) outputs() {
 func (l *lab) twoInFlight() {
 	r := l.open(backend.Options{})
 	if r.Caps.InFlight < 2 || !r.Caps.Wants.Has(backend.WantSample) {
-		l.t.Skipf("%d steps in flight, wants %b", r.Caps.InFlight, r.Caps.Wants)
+		l.t.Skipf("%d steps in flight, wants %#x", r.Caps.InFlight, r.Caps.Wants)
 	}
 	const steps = 24
 	prompts := [][]int32{l.tokens(5, 1), l.tokens(17, 2), l.tokens(30, 3)}
