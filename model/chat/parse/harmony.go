@@ -92,21 +92,13 @@ func (p *Parser) stepHarmony(final bool) bool {
 	return true
 }
 
-// harmonyCall reads the body of a message to a tool: a JSON object up to the message's end.
+// harmonyCall reads the body of a message to a tool: a JSON object up to the message's end. Markers
+// inside its strings are text.
 func harmonyCall(name string) *syntax {
 	scan := func(p *Parser, body []byte, final bool) (int, []call, verdict) {
-		from := max(0, p.scan.i-len(hChannel))
-		m := ""
-		end, which := first(body[from:], harmonyEnds())
+		end, m := p.messageEnd(body, final)
 		if end < 0 {
-			if !final {
-				p.scan.i = len(body)
-				return 0, nil, more
-			}
-			end = len(body)
-		} else {
-			end += from
-			m = harmonyEnds()[which]
+			return 0, nil, more
 		}
 		args, ok := object(json.RawMessage(escapeControls(string(body[:end]))))
 		if !ok || name == "" {
@@ -119,4 +111,37 @@ func harmonyCall(name string) *syntax {
 		return n, []call{{Name: name, Arguments: args}}, yes
 	}
 	return &syntax{"", scan}
+}
+
+// messageEnd returns where the body of a message to a tool ends, and the marker there. With final it
+// ends somewhere: where a string never does, at the first marker.
+func (p *Parser) messageEnd(body []byte, final bool) (int, string) {
+	object := bytes.HasPrefix(bytes.TrimLeft(body, " \t\n"), []byte("{"))
+	t := &p.scan
+	from := max(0, t.from-len(hChannel)+1)
+	for {
+		i, which := first(body[from:], harmonyEnds())
+		if i < 0 {
+			break
+		}
+		i += from
+		if object && !t.closed {
+			t.closed = t.advance(body, i, jsonQuotes)
+		}
+		if !object || t.quote == 0 {
+			return i, harmonyEnds()[which]
+		}
+		from = i + len(harmonyEnds()[which])
+		t.from = from + len(hChannel) - 1
+	}
+	if !final {
+		t.from = max(t.from, len(body))
+		return -1, ""
+	}
+	if t.quote != 0 {
+		if i, which := first(body, harmonyEnds()); i >= 0 {
+			return i, harmonyEnds()[which]
+		}
+	}
+	return len(body), ""
 }

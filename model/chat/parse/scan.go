@@ -35,6 +35,9 @@ type tracker struct {
 	quote byte // of the string that i is in; 0: none
 	esc   bool
 	began bool // a bracket was seen
+	// Of a harmony message alone: no marker begins before from, and the first bracket is closed.
+	from   int
+	closed bool
 }
 
 const (
@@ -104,13 +107,18 @@ func closed(open, closing string, parse parseFunc, unfinished func(body []byte) 
 
 // openString reports whether a body of JSON or Python ends inside a string.
 func openString(body []byte) bool {
-	var t tracker
 	quotes := pyQuotes
 	if lead := bytes.TrimLeft(body, " \n\t"); len(lead) > 0 && lead[0] == '{' {
 		quotes = jsonQuotes
 	}
-	t.advance(body, len(body), quotes)
-	return t.quote != 0
+	for len(body) > 0 { // values may follow one another
+		var t tracker
+		if !t.advance(body, len(body), quotes) {
+			return t.quote != 0
+		}
+		body = body[t.i:]
+	}
+	return false
 }
 
 // balanced is a syntax whose body ends where its first bracket closes. plausible says early that a

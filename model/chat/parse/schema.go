@@ -3,6 +3,8 @@ package parse
 import (
 	"bytes"
 	"encoding/json"
+	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,9 +17,10 @@ type toolset map[string]parameters
 
 // parameters are a tool's properties in the order of its schema.
 type parameters struct {
+	root  json.RawMessage
 	order []string
 	types map[string]schema
-	defs  map[string]json.RawMessage
+	steps int // taken to gather them
 }
 
 // schema is the part of a JSON Schema that says how a text is to be read.
@@ -34,48 +37,102 @@ type schema struct {
 func newToolset(tools []chat.Tool) toolset {
 	out := toolset{}
 	for _, t := range tools {
-		var s struct {
-			Properties json.RawMessage            `json:"properties"`
-			Defs       map[string]json.RawMessage `json:"$defs"`
-			Old        map[string]json.RawMessage `json:"definitions"`
-		}
-		_ = json.Unmarshal(t.Parameters, &s) // a schema that cannot be read leaves the arguments untyped
-		p := parameters{types: map[string]schema{}, defs: map[string]json.RawMessage{}}
-		for k, v := range s.Defs {
-			p.defs["#/$defs/"+k] = v
-		}
-		for k, v := range s.Old {
-			p.defs["#/definitions/"+k] = v
-		}
-		d := json.NewDecoder(bytes.NewReader(s.Properties))
-		if tok, err := d.Token(); err == nil && tok == json.Delim('{') {
-			for d.More() {
-				key, err := d.Token()
-				if err != nil {
-					break
-				}
-				var raw json.RawMessage
-				if d.Decode(&raw) != nil {
-					break
-				}
-				var sc schema
-				_ = json.Unmarshal(raw, &sc)
-				name := key.(string)
-				p.order = append(p.order, name)
-				p.types[name] = sc
-			}
-		}
+		p := parameters{root: t.Parameters, types: map[string]schema{}}
+		p.gather(t.Parameters, 0)
 		out[t.Name] = p
 	}
 	return out
 }
 
-// typed returns the JSON of an argument that is written as text.
+// gather takes the properties of an object's schema, and of those that it combines. One that cannot
+// be read leaves the arguments untyped.
+func (p *parameters) gather(raw json.RawMessage, depth int) {
+	var s struct {
+		Properties json.RawMessage   `json:"properties"`
+		Ref        string            `json:"$ref"`
+		AllOf      []json.RawMessage `json:"allOf"`
+		AnyOf      []json.RawMessage `json:"anyOf"`
+		OneOf      []json.RawMessage `json:"oneOf"`
+	}
+	if p.steps++; depth > maxRefs || p.steps > maxSteps || json.Unmarshal(raw, &s) != nil {
+		return
+	}
+	d := json.NewDecoder(bytes.NewReader(s.Properties))
+	if tok, err := d.Token(); err == nil && tok == json.Delim('{') {
+		for d.More() {
+			key, err := d.Token()
+			if err != nil {
+				break
+			}
+			var raw json.RawMessage
+			if d.Decode(&raw) != nil {
+				break
+			}
+			var sc schema
+			_ = json.Unmarshal(raw, &sc)
+			name := key.(string)
+			if old, ok := p.types[name]; ok {
+				sc = schema{AnyOf: []schema{old, sc}}
+			} else {
+				p.order = append(p.order, name)
+			}
+			p.types[name] = sc
+		}
+	}
+	if raw, ok := p.resolve(s.Ref); ok {
+		p.gather(raw, depth+1)
+	}
+	for _, list := range [][]json.RawMessage{s.AllOf, s.AnyOf, s.OneOf} {
+		for _, raw := range list {
+			p.gather(raw, depth+1)
+		}
+	}
+}
+
+// resolve follows a JSON pointer inside the schema.
+func (p *parameters) resolve(ref string) (json.RawMessage, bool) {
+	path, ok := strings.CutPrefix(ref, "#")
+	if !ok {
+		return nil, false
+	}
+	path, err := url.PathUnescape(path)
+	if err != nil {
+		return nil, false
+	}
+	at := p.root
+	if path == "" {
+		return at, true
+	}
+	for part := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		var list []json.RawMessage
+		if json.Unmarshal(at, &list) == nil {
+			i, err := strconv.Atoi(part)
+			if err != nil || i < 0 || i >= len(list) {
+				return nil, false
+			}
+			at = list[i]
+			continue
+		}
+		var o map[string]json.RawMessage
+		if json.Unmarshal(at, &o) != nil || o[part] == nil {
+			return nil, false
+		}
+		at = o[part]
+	}
+	return at, true
+}
+
+// typed returns the JSON of an argument that is written as text: the value of the schema that it is
+// written like, else one of a type that it can be read as, else a string.
 func (t toolset) typed(tool, name, text string) json.RawMessage {
 	p := t[tool]
 	if sc, ok := p.types[name]; ok {
-		if v, ok := p.read(sc, text, 0); ok {
-			return v
+		for _, how := range []func(schema, string) (json.RawMessage, bool){listed, other} {
+			r := reader{p: p, how: how}
+			if v, ok := r.read(sc, text, 0); ok {
+				return v
+			}
 		}
 	}
 	return quote(text)
@@ -89,49 +146,74 @@ func quote(s string) json.RawMessage {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-const maxRefs = 8
+// Bounds on how far references are followed, and on the schemas looked at.
+const (
+	maxRefs  = 8
+	maxSteps = 4096
+)
 
-// read gives the text the first type of the schema that it fits; a string comes last.
-func (p parameters) read(s schema, text string, depth int) (json.RawMessage, bool) {
-	if depth > maxRefs {
+// reader asks what a text is under a schema and under those that it combines.
+type reader struct {
+	p     parameters
+	how   func(schema, string) (json.RawMessage, bool)
+	steps int
+}
+
+func (r *reader) read(s schema, text string, depth int) (json.RawMessage, bool) {
+	if r.steps++; depth > maxRefs || r.steps > maxSteps {
 		return nil, false
 	}
-	if s.Ref != "" {
-		raw, ok := p.defs[s.Ref]
+	if v, ok := r.how(s, text); ok {
+		return v, true
+	}
+	if raw, ok := r.p.resolve(s.Ref); ok {
 		var next schema
-		if !ok || json.Unmarshal(raw, &next) != nil {
-			return nil, false
-		}
-		return p.read(next, text, depth+1)
-	}
-	trimmed := strings.TrimSpace(text)
-	values := s.Enum
-	if s.Const != nil {
-		values = append(values, s.Const)
-	}
-	for _, v := range values {
-		var str string
-		if json.Unmarshal(v, &str) == nil && str == text {
-			return quote(text), true
-		}
-		if string(bytes.TrimSpace(v)) == trimmed {
-			return v, true
-		}
-	}
-	types := typeNames(s.Type)
-	slices.SortStableFunc(types, func(a, b string) int { return rank(a) - rank(b) })
-	for _, name := range types {
-		if v, ok := readAs(name, text, trimmed); ok {
-			return v, true
+		if json.Unmarshal(raw, &next) == nil {
+			if v, ok := r.read(next, text, depth+1); ok {
+				return v, true
+			}
 		}
 	}
 	for _, list := range [][]schema{s.AnyOf, s.OneOf, s.AllOf} {
-		list = slices.Clone(list)
-		slices.SortStableFunc(list, func(a, b schema) int { return rankOf(a) - rankOf(b) })
 		for _, alt := range list {
-			if v, ok := p.read(alt, text, depth+1); ok {
+			if v, ok := r.read(alt, text, depth+1); ok {
 				return v, true
 			}
+		}
+	}
+	return nil, false
+}
+
+// listed finds the text among the values of enum and const.
+func listed(s schema, text string) (json.RawMessage, bool) {
+	values := s.Enum
+	if s.Const != nil {
+		values = append(slices.Clip(values), s.Const)
+	}
+	trimmed := strings.TrimSpace(text)
+	var spoken any
+	plain := trimmed != "" && trimmed[0] != '"' && json.Unmarshal([]byte(trimmed), &spoken) == nil
+	for _, v := range values {
+		var value any
+		if json.Unmarshal(v, &value) != nil {
+			continue
+		}
+		if str, ok := value.(string); ok && str == text {
+			return quote(text), true
+		}
+		if string(bytes.TrimSpace(v)) == trimmed || plain && reflect.DeepEqual(value, spoken) {
+			return v, true
+		}
+	}
+	return nil, false
+}
+
+// other reads the text as one of the schema's types but a string.
+func other(s schema, text string) (json.RawMessage, bool) {
+	trimmed := strings.TrimSpace(text)
+	for _, name := range typeNames(s.Type) {
+		if v, ok := readAs(name, trimmed); ok {
+			return v, true
 		}
 	}
 	return nil, false
@@ -147,26 +229,9 @@ func typeNames(raw json.RawMessage) []string {
 	return many
 }
 
-func rank(name string) int {
-	if name == "string" {
-		return 1
-	}
-	return 0
-}
-
-func rankOf(s schema) int {
-	r := 0
-	for _, n := range typeNames(s.Type) {
-		r = max(r, rank(n))
-	}
-	return r
-}
-
-// readAs reads text as a JSON Schema type.
-func readAs(name, text, trimmed string) (json.RawMessage, bool) {
+// readAs reads text as a JSON Schema type, which a string is never taken for.
+func readAs(name, trimmed string) (json.RawMessage, bool) {
 	switch name {
-	case "string":
-		return quote(text), true
 	case "integer":
 		if isInteger(trimmed) {
 			return json.RawMessage(trimmed), true
