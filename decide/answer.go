@@ -55,7 +55,6 @@ func divided(p, prior []float64, w float64) []float64 {
 
 // distribution is what the readings of a question say.
 type distribution struct {
-	names  []string
 	p      []float64 // of the options, in the caller's order
 	mass   float64   // not a number: there is none
 	spread float64   // not a number: one order
@@ -100,7 +99,7 @@ func (p *prompt) count() int {
 
 // distribution averages the probabilities over the orders of a question.
 func (a *asked) distribution(readings []Reading, skipMass bool) (distribution, error) {
-	d := distribution{names: a.names, p: make([]float64, len(a.names)), spread: math.NaN(), asked: a}
+	d := distribution{p: make([]float64, len(a.names)), spread: math.NaN(), asked: a}
 	var low, high []float64
 	for i := range a.prompts {
 		p := &a.prompts[i]
@@ -162,6 +161,9 @@ func (p *prompt) probabilities(method Method, readings []Reading, skipMass bool)
 				each = append(each, float64(v))
 			}
 			v := logSumExp(each)
+			if t.max {
+				v = slices.Max(each)
+			}
 			switch {
 			case t.log:
 				x += v - float64(in.LogSumExp)
@@ -180,16 +182,12 @@ func (p *prompt) probabilities(method Method, readings []Reading, skipMass bool)
 	if !skipMass {
 		switch method {
 		case Label:
-			mass = math.Exp(logSumExp(logits) - float64(readings[0].LogSumExp))
+			mass = readings[0].mass()
 		case Code, Path:
 			mass = math.Exp(logSumExp(logits))
 		case Each:
-			if in := readings[argmax(logits)]; len(p.scores[0]) > 1 {
-				each = each[:0]
-				for _, v := range in.Labels {
-					each = append(each, float64(v))
-				}
-				mass = math.Exp(logSumExp(each) - float64(in.LogSumExp))
+			if in := &readings[argmax(logits)]; len(p.scores[0]) > 1 {
+				mass = in.mass()
 			}
 		}
 		if mass > 1+slack || mass != mass && (method != Each || len(p.scores[0]) > 1) {
@@ -203,6 +201,15 @@ func (p *prompt) probabilities(method Method, readings []Reading, skipMass bool)
 		logits[i] /= n
 	}
 	return softmax(logits, 1), mass, nil
+}
+
+// mass returns the probability that the whole vocabulary gives to the labels together.
+func (r *Reading) mass() float64 {
+	x := make([]float64, len(r.Labels))
+	for i, v := range r.Labels {
+		x[i] = float64(v)
+	}
+	return math.Exp(logSumExp(x) - float64(r.LogSumExp))
 }
 
 // check refuses readings of another shape, and logits that are not numbers.
@@ -240,9 +247,9 @@ func (p *prompt) all(yield func(int, []Read) bool) {
 // NewAnswer makes the answer that a distribution over the options of a question gives under the
 // settings of a request, with a label mass of 1: for fakes, and for clients of other engines.
 func NewAnswer(r Request, q Question, p []float64) (Answer, error) {
-	d := distribution{names: namesOf(&q), p: slices.Clone(p), mass: 1, spread: math.NaN()}
-	if len(p) != len(d.names) {
-		return Answer{}, fmt.Errorf("%w: question %q: %d probabilities, %d options", ErrRequest, q.ID, len(p), len(d.names))
+	d := distribution{p: slices.Clone(p), mass: 1, spread: math.NaN()}
+	if n := len(namesOf(&q)); len(p) != n {
+		return Answer{}, fmt.Errorf("%w: question %q: %d probabilities, %d options", ErrRequest, q.ID, len(p), n)
 	}
 	sum := 0.0
 	for i, x := range p {
@@ -271,15 +278,25 @@ func namesOf(q *Question) []string {
 	return names
 }
 
+// choose makes an option the answer.
+func (a *Answer) choose(q *Question, i int) {
+	a.Chosen = q.ValueAt(i)
+	a.Value = a.Chosen.String()
+	if q.Kind == KindBoolean {
+		a.Value = [...]string{"yes", "no"}[i]
+	}
+}
+
 // answer fills in what follows from the probabilities.
 func answer(r Request, q Question, d *distribution) Answer {
 	top := argmax(d.p)
 	a := Answer{
-		ID: q.ID, Kind: q.Kind, Index: top, Value: d.names[top],
+		ID: q.ID, Kind: q.Kind, Index: top,
 		Probabilities: d.p, Probability: d.p[top],
 		Confidence: r.Confidence.Of(q.Kind, d.p, d.mass), ConfidenceIs: r.Confidence,
 		Temperature: 1, Prior: r.Prior,
 	}
+	a.choose(&q, top)
 	if d.asked != nil {
 		a.Method = d.asked.method
 		if a.Method != Each && d.asked.orders > 0 {

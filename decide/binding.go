@@ -53,8 +53,8 @@ func (b Binding) Fits(other Binding) error {
 
 // schemeProbes are the questions whose tokens and labels stand for how all are written.
 var schemeProbes = []Question{
-	{ID: "a", Kind: KindBoolean, Instructions: "Is it?", Options: []Option{{"yes", "it is"}, {"no", "it is not"}}},
-	{ID: "b", Kind: KindChoice, Instructions: "Which?", Options: []Option{{"one", "the first"}, {"two", ""}, {"three", ""}}},
+	{ID: "a", Kind: KindBoolean, Instructions: "Is it?", Options: []Option{{Name: "yes", Description: "it is"}, {Name: "no", Description: "it is not"}}},
+	{ID: "b", Kind: KindChoice, Instructions: "Which?", Options: []Option{{Name: "one", Description: "the first"}, {Name: "two"}, {Name: "three"}}},
 	{ID: "c", Kind: KindScore, Instructions: "How much?", Options: Names("none", "some", "all")},
 }
 
@@ -80,12 +80,17 @@ func (c *Compiler) Binding() (Binding, error) {
 			ids(r.Labels)
 		}
 	}
+	if likeliest, err := c.likeliest(); err != nil {
+		return Binding{}, err
+	} else if likeliest {
+		buf = append(buf, "max"...)
+	}
 	return Binding{Model: c.model.ID, Template: sha256.Sum256([]byte(c.model.Template)), Scheme: sha256.Sum256(buf)}, nil
 }
 
-// Key identifies a question as it is asked: by kind, instructions, and options in their order. The
-// ID has no part in it.
+// Key identifies a question as it is asked: by kind, instructions, criteria, and options in their
+// order. The ID has no part in it.
 func (q *Question) Key() Hash {
-	bare := Question{Kind: q.Kind, Instructions: q.Instructions, Options: q.Options}
-	return keyOf(BorderNone, "", &bare)
+	bare := Question{Kind: q.Kind, Instructions: q.Instructions, Criteria: q.Criteria, Options: q.Options}
+	return keyOf(BorderNone, "", bare.asShown())
 }

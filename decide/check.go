@@ -3,7 +3,6 @@ package decide
 import (
 	"fmt"
 	"strings"
-	"unicode"
 )
 
 // Check refuses a request that breaks a rule, naming the field's path and both numbers. Deciders
@@ -93,12 +92,12 @@ func (q *Question) check() error {
 	if wrong := wrongReads(q.Method, q.Orders, q.Length); wrong != "" {
 		return fmt.Errorf("%w: question %q: %s", ErrRequest, q.ID, wrong)
 	}
-	size := len(q.Instructions)
+	size := len(q.Instructions) + len(q.Criteria)
 	for _, o := range q.Options {
 		size += len(o.Name) + len(o.Description)
 	}
 	if size > MaxText {
-		return fail("Instructions and Options", "%d bytes, limit %d", size, MaxText)
+		return fail("Instructions, Criteria and Options", "%d bytes, limit %d", size, MaxText)
 	}
 	n := len(q.Options)
 	switch q.Kind {
@@ -117,19 +116,5 @@ func (q *Question) check() error {
 	default:
 		return fail("Kind", "%d, the kinds are %d to %d", q.Kind, KindBoolean, KindScore)
 	}
-	seen := make(map[string]int, n)
-	for i, o := range q.Options {
-		name := strings.TrimSpace(o.Name)
-		if name == "" {
-			return fail(fmt.Sprintf("Options[%d].Name", i), "empty")
-		}
-		if strings.ContainsFunc(name, unicode.IsControl) {
-			return fail(fmt.Sprintf("Options[%d].Name", i), "%q has a control character", name)
-		}
-		if j, ok := seen[name]; ok {
-			return fail(fmt.Sprintf("Options[%d].Name", i), "%q is also that of Options[%d]", name, j)
-		}
-		seen[name] = i
-	}
-	return nil
+	return q.checkOptions(fail)
 }

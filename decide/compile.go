@@ -34,10 +34,12 @@ type term struct {
 	from, to int  // labels
 	log      bool // as a log-probability: less the log-sum-exp over the vocabulary
 	minus    bool
+	max      bool // the largest label instead of their log-sum-exp
 }
 
 // compile compiles a question, or finds it among those compiled lately.
 func (c *Compiler) compile(b Border, instructions string, q *Question) (*asked, error) {
+	q = q.asShown()
 	key := keyOf(b, instructions, q)
 	if a, ok := c.asked.get(key); ok {
 		return a, nil
@@ -61,7 +63,11 @@ func (c *Compiler) read(a *asked, f *frame, instructions string, q *Question) er
 	if err != nil {
 		return err
 	}
-	w := writer{c: c, f: f, instructions: instructions, q: q}
+	likeliest, err := c.likeliest()
+	if err != nil {
+		return err
+	}
+	w := writer{c: c, f: f, instructions: instructions, q: q, likeliest: likeliest}
 	switch {
 	case a.method == Automatic && declared != nil:
 		a.method = Each
@@ -83,6 +89,7 @@ type writer struct {
 	f            *frame
 	instructions string
 	q            *Question
+	likeliest    bool // of the spellings of a label, the likeliest counts alone
 }
 
 // write makes the prompts of all orders; the ones before are dropped.
@@ -170,7 +177,7 @@ func (w *writer) label(options []Option, order []int) (prompt, error) {
 	p.reads = []Read{{Row: len(p.tokens) - 1, Labels: s.ids, LogSumExp: true, Mass: true}}
 	n := len(s.ids) / len(options)
 	for i := range options {
-		p.scores = append(p.scores, []term{{from: i * n, to: (i + 1) * n}})
+		p.scores = append(p.scores, []term{{from: i * n, to: (i + 1) * n, max: w.likeliest}})
 	}
 	return p, nil
 }
@@ -260,7 +267,7 @@ func (w *writer) ask(b *strings.Builder) {
 		b.WriteString("\n\n")
 	}
 	b.WriteString("Question: ")
-	b.WriteString(w.q.Instructions)
+	b.WriteString(w.q.Text())
 }
 
 func writeOption(b *strings.Builder, o Option) {

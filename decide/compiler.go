@@ -2,11 +2,13 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/hotpath-go/hotpath/model"
 	"github.com/hotpath-go/hotpath/model/chat"
+	"github.com/hotpath-go/hotpath/model/tokenizer"
 )
 
 // Options are what the opener of a model fixes for its decisions. The zero Options are the defaults.
@@ -27,7 +29,10 @@ type Compiler struct {
 	encoder  func() *chat.Encoder
 	scaffold func() (scaffold, error)
 	declared func() (*declared, error)
-	fits     func() error
+	// likeliest says that of the spellings of a label the likeliest counts alone.
+	likeliest func() (bool, error)
+	fits      func() error
+	blank     func() bool // the vocabulary puts a blank before what begins a text
 
 	mu     sync.Mutex
 	frames [borders]*frame
@@ -65,6 +70,10 @@ func NewCompiler(m *model.Model, o Options) *Compiler {
 		}
 		return s, err
 	})
+	c.blank = sync.OnceValue(func() bool {
+		begun := m.Tokenizer.Encode(nil, neutralUser, tokenizer.Text)
+		return !slices.Equal(begun, m.Tokenizer.EncodeInside(nil, neutralUser, tokenizer.Text))
+	})
 	c.fits = sync.OnceValue(func() error {
 		if o.Calibrator == nil {
 			return nil
@@ -75,7 +84,16 @@ func NewCompiler(m *model.Model, o Options) *Compiler {
 		}
 		return o.Calibrator.Binding.Fits(b)
 	})
-	c.declared = sync.OnceValues(func() (*declared, error) { return parseDeclared(m) })
+	c.likeliest = sync.OnceValues(func() (bool, error) {
+		likeliest, _, err := parseSpellings(m)
+		return likeliest, err
+	})
+	c.declared = sync.OnceValues(func() (*declared, error) {
+		if _, alone, err := parseSpellings(m); alone || err != nil {
+			return nil, err
+		}
+		return parseDeclared(m)
+	})
 	return c
 }
 
@@ -96,7 +114,7 @@ func (c *Compiler) frame(b Border) (*frame, error) {
 	switch b {
 	case BorderDeclared:
 		b = BorderRaw // for the methods that the model does not declare
-	case BorderRaw, BorderTurn, BorderInside:
+	case BorderRaw, BorderTurn, BorderInside, turnAfterControl:
 	default:
 		return nil, fmt.Errorf("%w: no spans for the border %v", ErrPlan, b)
 	}

@@ -26,6 +26,7 @@ func parseDeclared(m *model.Model) (*declared, error) {
 	var in struct {
 		Read, State, Question, Option, Level, Yes, No string
 		Words                                         bool
+		Spellings                                     string // see parseSpellings
 	}
 	fail := func(field, format string, args ...any) (*declared, error) {
 		return nil, fmt.Errorf("%w: %s declares its decisions: %s: %s", ErrDeclared, m.Name, field, fmt.Sprintf(format, args...))
@@ -36,7 +37,7 @@ func parseDeclared(m *model.Model) (*declared, error) {
 		return fail("JSON", "%v", err)
 	}
 	if in.Read != "each" {
-		return fail("read", "%q, the only one is %q", in.Read, "each")
+		return fail("read", "%q, must be %q or %q", in.Read, "each", "label")
 	}
 	if in.Level == "" {
 		in.Level = in.Option

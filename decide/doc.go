@@ -28,6 +28,9 @@
 //	 "option": "{name}[ : {description}]<|mark|>", "level": "{index}: {name}<|mark|>",
 //	 "yes": "<|yes|>", "no": "", "words": true}
 //
+// Beside it, or alone with {"read": "label"}, may stand "spellings": "max": of the spellings of a label
+// the likeliest counts alone, and not their sum.
+//
 // What stands in brackets is left out where its field is empty; level is for scores and else option;
 // words asks for lower case, single spaces, and names split into words.
 //

@@ -18,7 +18,7 @@ func (w *writer) each(names []string, d *declared) (prompt, error) {
 	tails := make([][]int32, len(options))
 	if d != nil {
 		yes, no = d.yes, d.no
-		p.tokens = w.f.tokens(d.ask(w.instructions, w.q.Instructions)...)
+		p.tokens = w.f.tokens(d.ask(w.instructions, w.q.Text())...)
 		for i, o := range options {
 			tails[i] = w.f.tokens(d.propose(w.q.Kind, i, o)...)
 		}
@@ -52,9 +52,9 @@ func (w *writer) each(names []string, d *declared) (prompt, error) {
 		p.spans = append(p.spans, Span{Tokens: tokens, Reads: []Read{{
 			Row: len(tokens) - 1, Labels: labels, LogSumExp: len(no) > 0, Mass: true,
 		}}})
-		terms := []term{{read: i, to: len(yes)}}
+		terms := []term{{read: i, to: len(yes), max: w.likeliest}}
 		if len(no) > 0 {
-			terms = append(terms, term{read: i, from: len(yes), to: len(labels), minus: true})
+			terms = append(terms, term{read: i, from: len(yes), to: len(labels), minus: true, max: w.likeliest})
 		}
 		p.scores = append(p.scores, terms)
 	}

@@ -59,3 +59,27 @@ func ExampleRequest_minConfidence() {
 	fmt.Println(a.Value, a.Abstained)
 	// Output: yes true
 }
+
+// Options stand for values of the caller's own: here bools, and a text that the model does not see.
+func ExampleOpt() {
+	d := enginetest.Script().OnDecide("access", enginetest.Choose("true", 0.9)).OnDecide("next", enginetest.Choose("ask a person", 0.8))
+	access := decide.Choice("access", "Should access be granted?",
+		decide.Opt(true, "the user owns the file"),
+		decide.Opt(false, "anybody else"))
+	access.Criteria = "Owners of a folder own its files."
+	next := decide.Choice("next", "What now?",
+		decide.Option{Name: "go on", Value: decide.ValueOf("step_2")},
+		decide.Option{Name: "ask a person", Value: decide.ValueOf("queue_7")})
+
+	res, err := d.Decide(context.Background(), decide.Request{State: decide.Text("..."), Questions: []decide.Question{access, next}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if granted, ok := res.Choice("access").Chosen.Bool(); ok && granted {
+		fmt.Println("granted")
+	}
+	fmt.Println(res.Choice("next").Value)
+	// Output:
+	// granted
+	// queue_7
+}

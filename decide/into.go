@@ -48,8 +48,8 @@ func (m *Maybe[X]) inner() reflect.Value {
 //	a struct             its own fields
 //
 // A name may be followed by = and a description; where a tag holds a |, that separates the items
-// instead of the comma. The tag min:"0.9" is the question's MinConfidence. A question's id is the
-// field's path, as in Customer.Mood.
+// instead of the comma. The tag min:"0.9" is the question's MinConfidence, the tag criteria:"..." its
+// Criteria. A question's id is the field's path, as in Customer.Mood.
 //
 // r.Questions must be empty and r.Plan nil. An abstained answer in a field that is no Maybe makes
 // Into return ErrAbstained with the paths of all such fields; those fields are zero, the others are
@@ -159,7 +159,7 @@ func (f *field) ask(text string, kind reflect.Type, tag reflect.StructTag) error
 		return fail("a %v has no %s", kind, name)
 	}
 	f.options = items(list)
-	q := Question{ID: f.path, Instructions: text, MinConfidence: threshold}
+	q := Question{ID: f.path, Instructions: text, Criteria: tag.Get("criteria"), MinConfidence: threshold}
 	switch {
 	case kind.Kind() == reflect.Bool:
 		q.Kind = KindBoolean
@@ -197,7 +197,7 @@ func items(tag string) []Option {
 	var list []Option
 	for item := range strings.SplitSeq(tag, separator) {
 		name, description, _ := strings.Cut(item, "=")
-		list = append(list, Option{strings.TrimSpace(name), strings.TrimSpace(description)})
+		list = append(list, Option{Name: strings.TrimSpace(name), Description: strings.TrimSpace(description)})
 	}
 	return list
 }

@@ -27,6 +27,7 @@ func keyOf(b Border, instructions string, q *Question) [32]byte {
 	}
 	k.text(instructions)
 	k.text(q.Instructions)
+	k.text(q.Criteria)
 	for _, o := range q.Options {
 		k.text(o.Name)
 		k.text(o.Description)

@@ -79,6 +79,7 @@ type Question struct {
 	ID           string // unique in the request; not shown to the model
 	Kind         Kind
 	Instructions string // the question, in words
+	Criteria     string // what decides it, told after the question; empty: nothing is told
 	// Options of a choice, in the order in which answers list them; the levels of a score, lowest
 	// first; for a boolean none, or what yes and what no means, named "yes" and "no".
 	Options []Option
@@ -97,10 +98,20 @@ type Question struct {
 type Option struct {
 	Name        string // shown to the model; unique in its question after trimming
 	Description string // shown beside the name; empty: the name alone
+	// Value is what the option of a choice stands for in the caller's program, unique in its question:
+	// answers give it back, and the model does not see it. Zero: the text of the name.
+	Value Value
 }
 
-// Opt returns an option.
-func Opt(name, description string) Option { return Option{name, description} }
+// Opt returns an option that stands for a text or a bool and is named by it.
+func Opt[V ~string | ~bool](value V, description string) Option {
+	v := ValueOf(value)
+	o := Option{Name: v.String(), Description: description}
+	if v.kind != textValue {
+		o.Value = v
+	}
+	return o
+}
 
 // Names returns options without descriptions.
 func Names(names ...string) []Option {
@@ -116,6 +127,13 @@ func Boolean(id, instructions string) Question {
 	return Question{ID: id, Kind: KindBoolean, Instructions: instructions}
 }
 
+// Means returns a boolean question that tells what yes and what no stand for; an empty text tells
+// nothing.
+func (q Question) Means(yes, no string) Question {
+	q.Options = []Option{{Name: "yes", Description: yes}, {Name: "no", Description: no}}
+	return q
+}
+
 // Choice returns a question with one right option.
 func Choice(id, instructions string, options ...Option) Question {
 	return Question{ID: id, Kind: KindChoice, Instructions: instructions, Options: options}
@@ -124,6 +142,15 @@ func Choice(id, instructions string, options ...Option) Question {
 // Score returns a question whose answer is a level, given from the lowest to the highest.
 func Score(id, instructions string, levels ...string) Question {
 	return Question{ID: id, Kind: KindScore, Instructions: instructions, Options: Names(levels...)}
+}
+
+// Text returns what is asked, as the model is told it: the instructions, and on a line of their own the
+// criteria. Shapes that have one text for both are sent this.
+func (q *Question) Text() string {
+	if q.Criteria == "" {
+		return q.Instructions
+	}
+	return q.Instructions + "\nCriteria: " + q.Criteria
 }
 
 // State is what the questions are about. The zero State is empty: refused by an engine, and the

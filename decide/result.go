@@ -26,11 +26,12 @@ type Result struct {
 
 // Answer is the answer to one question. Which fields are set depends on Kind.
 type Answer struct {
-	ID    string
-	Kind  Kind
-	Index int    // the most probable option; the lowest of equals
-	Value string // its name; "yes" or "no" for a boolean
-	Tied  bool   // another option is exactly as probable
+	ID     string
+	Kind   Kind
+	Index  int    // the most probable option; the lowest of equals
+	Value  string // what that option stands for, as text: its name where it has no Value; "yes" or "no" for a boolean
+	Chosen Value  // the same with its type: true or false for a boolean and for an option whose Value is a bool
+	Tied   bool   // another option is exactly as probable
 
 	// Probabilities of the options in the caller's order, summing to 1; a boolean's are of yes and no.
 	Probabilities []float64
@@ -90,13 +91,14 @@ type Border uint8
 
 // The borders.
 const (
-	BorderNone      Border = iota
-	BorderRaw              // a newline after raw text or token ids, for prompts without a template
-	BorderTurn             // one more user turn, as the template renders it after the same history
-	BorderInside           // at the end of the last user content: the template refuses two user turns in a row
-	BorderAppended         // one more user turn, where the template would rewrite the turns before it
-	BorderCanonical        // the template's own render, at whatever prefix that shares with the history
-	BorderDeclared         // as the model's file declares its questions
+	BorderNone       Border = iota
+	BorderRaw               // a newline after raw text or token ids, for prompts without a template
+	BorderTurn              // one more user turn, as the template renders it after the same history
+	BorderInside            // at the end of the last user content: the template refuses two user turns in a row
+	BorderAppended          // one more user turn, where the template would rewrite the turns before it
+	BorderCanonical         // the template's own render, at whatever prefix that shares with the history
+	BorderDeclared          // as the model's file declares its questions
+	turnAfterControl        // a form of Turn and Appended that no result names: see Compiler.after
 	borders
 )
 

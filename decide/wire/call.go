@@ -41,7 +41,8 @@ type Extra struct {
 }
 
 // NewCall returns the call that asks a request: names are the ids of its questions, options the
-// names of theirs.
+// names of theirs, as a boolean where the name is that of a bool that the option stands for. Other
+// values of options are not sent: the answers that DecodeResponse reads have them.
 func NewCall(model string, r decide.Request) *Call {
 	c := &Call{Model: model, Request: r, Fields: make([]Field, len(r.Questions))}
 	for i := range r.Questions {
@@ -51,7 +52,11 @@ func NewCall(model string, r decide.Request) *Call {
 			continue
 		}
 		for _, o := range q.Options {
-			c.Fields[i].Options = append(c.Fields[i].Options, quote(o.Name))
+			raw := quote(o.Name)
+			if _, ok := o.Value.Bool(); ok && o.Name == o.Value.String() {
+				raw = json.RawMessage(o.Name)
+			}
+			c.Fields[i].Options = append(c.Fields[i].Options, raw)
 		}
 	}
 	return c
@@ -102,19 +107,11 @@ func (d Dialect) EncodeRequest(c *Call) ([]byte, error) {
 		return nil, err
 	}
 	full := *c
-	full.Fields = NewCall("", c.Request).Fields
-	for i := range min(len(c.Fields), len(full.Fields)) {
-		if want, got := len(full.Fields[i].Options), len(c.Fields[i].Options); got == want {
-			full.Fields[i].Options = c.Fields[i].Options
-		} else if got > 0 {
-			return nil, fmt.Errorf("%w: Fields[%d].Options: %d, the question has %d", ErrShape, i, got, want)
-		}
-		if c.Fields[i].Name != nil || d.Shape == OpenAIShape {
-			full.Fields[i].Name = c.Fields[i].Name
-		}
+	var err error
+	if full.Fields, err = d.asked(c); err != nil {
+		return nil, err
 	}
 	var top []member
-	var err error
 	switch d.Shape {
 	case SystemOneShape:
 		top, err = d.systemOneBody(&full)
@@ -133,6 +130,39 @@ func (d Dialect) EncodeRequest(c *Call) ([]byte, error) {
 		top = append(top, member{x.Name, x.Value})
 	}
 	return appendJSON(nil, top), nil
+}
+
+// asked returns the fields of a call, those that are missing from NewCall. A choice is told by strings
+// in a shape that has no booleans.
+func (d Dialect) asked(c *Call) ([]Field, error) {
+	fields := NewCall("", c.Request).Fields
+	for i := range fields {
+		f := &fields[i]
+		if i < len(c.Fields) {
+			if want, got := len(f.Options), len(c.Fields[i].Options); got == want {
+				f.Options = slices.Clone(c.Fields[i].Options)
+			} else if got > 0 {
+				return nil, fmt.Errorf("%w: Fields[%d].Options: %d, the question has %d", ErrShape, i, got, want)
+			}
+			if c.Fields[i].Name != nil || d.Shape == OpenAIShape {
+				f.Name = c.Fields[i].Name
+			}
+		}
+		if d.Shape == OpenAIShape || c.Request.Questions[i].Kind != decide.KindChoice {
+			continue
+		}
+		seen := make(map[string]int, len(f.Options))
+		for j, raw := range f.Options {
+			if s := string(raw); s == "true" || s == "false" {
+				f.Options[j] = quote(s)
+			}
+			if k, ok := seen[string(f.Options[j])]; ok {
+				return nil, fmt.Errorf("%w: Fields[%d].Options[%d]: %s, and option %d is told by the same string", ErrShape, i, j, raw, k)
+			}
+			seen[string(f.Options[j])] = j
+		}
+	}
+	return fields, nil
 }
 
 // wordless refuses the settings that no shape, or not this one, can say.
@@ -212,7 +242,11 @@ func (d Dialect) add(c *Call, e entry) error {
 	}
 	if e.kind != decide.KindBoolean {
 		for i, name := range shown(e) {
-			q.Options = append(q.Options, decide.Option{Name: name, Description: e.descriptions[i]})
+			o := decide.Option{Name: name, Description: e.descriptions[i]}
+			if e.kind == decide.KindChoice {
+				o.Value = value(e.raw[i], e.names[i], name)
+			}
+			q.Options = append(q.Options, o)
 		}
 	} else if strings.Join(e.descriptions, "") != "" {
 		q.Options = []decide.Option{{Name: "yes", Description: e.descriptions[0]}, {Name: "no", Description: e.descriptions[1]}}
@@ -285,6 +319,17 @@ func shown(e entry) []string {
 		seen[trimmed] = true
 	}
 	return e.names
+}
+
+// value returns what an option stands for, where its name does not say it.
+func value(raw json.RawMessage, text, name string) decide.Value {
+	switch {
+	case raw[0] != '"':
+		return decide.ValueOf(raw[0] == 't')
+	case text != name:
+		return decide.ValueOf(text)
+	}
+	return decide.Value{}
 }
 
 // controls escapes the control characters that JSON leaves as they are.

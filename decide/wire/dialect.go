@@ -58,7 +58,7 @@ type Dialect struct {
 	labelMass        bool // System One: x_label_mass
 	refusal          bool // OpenAI: an abstained answer is a refusal
 	sglangFields     bool // System One: the fields of SGLang's other route are refused unless null
-	engineFields     bool // System One: instructions, cache_salt, priority and request_id are read
+	engineFields     bool // instructions, cache_salt, priority and request_id are read
 	schemaStatus     int  // HTTP status of a body that breaks the schema
 	limitStatus      int  // and of one that breaks a limit
 	detail           bool // errors as FastAPI writes them
@@ -162,7 +162,7 @@ func SGLangDecisions() Dialect {
 }
 
 // Own is a shape with the limits of package decide and no others but those on size and depth of the
-// body. System One has the extensions of all its speakers: answers carry x_label_mass, and the response
+// body, and with vLLM's fields instructions, cache_salt, priority and request_id. System One has the extensions of all its speakers: answers carry x_label_mass, and the response
 // their diagnostics; errors are TypeSafe's.
 func Own(s Shape) Dialect {
 	d := Dialect{

@@ -14,10 +14,16 @@ import (
 // openAIRequest reads {model, input, questions} with a list of questions.
 func (d Dialect) openAIRequest(c *Call, root node) error {
 	var model, input, questions, user, key, options node
-	if err := root.fields(map[string]*node{
+	var more besides
+	into := map[string]*node{
 		"model": &model, "input": &input, "questions": &questions, "safety_identifier": &user,
 		"prompt_cache_key": &key, "prompt_cache_options": &options,
-	}, refuse); err != nil {
+	}
+	more.into(d, into)
+	if err := root.fields(into, refuse); err != nil {
+		return err
+	}
+	if err := more.set(c); err != nil {
 		return err
 	}
 	if err := d.model(c, model); err != nil {
@@ -241,7 +247,7 @@ func (d Dialect) openAIBody(c *Call) ([]member, error) {
 		if f.Name != nil {
 			body = append(body, member{"name", *f.Name})
 		}
-		body = append(body, member{"instructions", q.Instructions})
+		body = append(body, member{"instructions", q.Text()})
 		field := "choices"
 		key := "value"
 		switch q.Kind {
@@ -261,7 +267,8 @@ func (d Dialect) openAIBody(c *Call) ([]member, error) {
 		}
 		questions = append(questions, body)
 	}
-	return []member{{"model", c.Model}, {"input", input}, {"questions", questions}}, nil
+	top := []member{{"model", c.Model}, {"input", input}}
+	return append(append(top, d.besides(c)...), member{"questions", questions}), nil
 }
 
 // describe writes options of the form {key, description?}.

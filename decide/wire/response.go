@@ -171,8 +171,10 @@ func (d Dialect) DecodeResponse(c *Call, body []byte) (*decide.Result, error) {
 	if res.Usage, err = readUsage(usage); err != nil {
 		return nil, err
 	}
-	asked := NewCall(c.Model, c.Request).Fields
-	copy(asked, c.Fields)
+	asked, err := d.asked(c)
+	if err != nil {
+		return nil, err
+	}
 	found, err := d.match(asked, answers)
 	if err != nil {
 		return nil, err
@@ -293,7 +295,8 @@ func (d Dialect) answer(r decide.Request, q decide.Question, h heard) (decide.An
 		return a, err
 	}
 	if top != a.Index {
-		a.Index, a.Value, a.Tied = top, q.Options[top].Name, true
+		a.Index, a.Chosen, a.Tied = top, q.ValueAt(top), true
+		a.Value = a.Chosen.String()
 		a.Probability = h.p[top]
 	}
 	if !r.SkipMass {

@@ -14,10 +14,16 @@ const formatVersion = 1
 // sglangRequest reads {input, questions} with a list of questions with ids.
 func (d Dialect) sglangRequest(c *Call, root node) error {
 	var model, input, questions, temperature, kwargs, version, ids, images node
-	if err := root.fields(map[string]*node{
+	var more besides
+	into := map[string]*node{
 		"model": &model, "input": &input, "questions": &questions, "temperature": &temperature, "images": &images,
 		"chat_template_kwargs": &kwargs, "prompt_format_version": &version, "return_prompt_token_ids": &ids,
-	}, refuse); err != nil {
+	}
+	more.into(d, into)
+	if err := root.fields(into, refuse); err != nil {
+		return err
+	}
+	if err := more.set(c); err != nil {
 		return err
 	}
 	if err := d.model(c, model); err != nil {
@@ -162,7 +168,7 @@ func (d Dialect) sglangBody(c *Call) ([]member, error) {
 	var questions []any
 	for i, q := range c.Request.Questions {
 		f := c.Fields[i]
-		body := []member{{"id", *f.Name}, {"type", "yes_no"}, {"question", q.Instructions}}
+		body := []member{{"id", *f.Name}, {"type", "yes_no"}, {"question", q.Text()}}
 		switch q.Kind {
 		case decide.KindBoolean:
 			for j, o := range q.Options {
@@ -187,7 +193,8 @@ func (d Dialect) sglangBody(c *Call) ([]member, error) {
 	if c.Model != "" {
 		top = append(top, member{"model", c.Model})
 	}
-	top = append(top, member{"input", state}, member{"questions", questions})
+	top = append(top, member{"input", state})
+	top = append(append(top, d.besides(c)...), member{"questions", questions})
 	if c.Temperature != 0 {
 		top = append(top, member{"temperature", c.Temperature})
 	}

@@ -12,12 +12,10 @@ import (
 
 // systemOneRequest reads {state, model, questions}.
 func (d Dialect) systemOneRequest(c *Call, root node) error {
-	var state, model, questions, instructions, salt, priority, id, kwargs node
+	var state, model, questions, kwargs node
+	var more besides
 	into := map[string]*node{"state": &state, "model": &model, "questions": &questions, "chat_template_kwargs": &kwargs}
-	if d.engineFields {
-		into["instructions"], into["cache_salt"] = &instructions, &salt
-		into["priority"], into["request_id"] = &priority, &id
-	}
+	more.into(d, into)
 	other := ignore
 	if d.sglangFields {
 		other = func(key string, v node) error {
@@ -47,23 +45,8 @@ func (d Dialect) systemOneRequest(c *Call, root node) error {
 	if err := d.thinking(c, kwargs); err != nil {
 		return err
 	}
-	for _, f := range []struct {
-		n   node
-		dst *string
-	}{{instructions, &c.Request.Instructions}, {salt, &c.Request.Namespace}, {id, &c.ID}} {
-		if !f.n.null() {
-			if err := f.n.want(`"`, "a string"); err != nil {
-				return err
-			}
-			*f.dst = f.n.str()
-		}
-	}
-	if !priority.null() {
-		x, err := strconv.ParseInt(priority.text, 10, 32)
-		if err != nil {
-			return priority.fail(CodeType, "must be a whole number of 32 bits")
-		}
-		c.Request.Priority = -int(x) // on the wire, as vLLM has it, lower runs first
+	if err := more.set(c); err != nil {
+		return err
 	}
 	if err := questions.want("{", "an object"); err != nil {
 		return err
@@ -219,20 +202,7 @@ func (d Dialect) systemOneBody(c *Call) ([]member, error) {
 		top = append(top, member{"model", c.Model})
 	}
 	top = append(top, member{"state", state})
-	if d.engineFields {
-		if s := c.Request.Instructions; s != "" {
-			top = append(top, member{"instructions", s})
-		}
-		if s := c.Request.Namespace; s != "" {
-			top = append(top, member{"cache_salt", s})
-		}
-		if p := c.Request.Priority; p != 0 {
-			top = append(top, member{"priority", -p})
-		}
-		if c.ID != "" {
-			top = append(top, member{"request_id", c.ID})
-		}
-	}
+	top = append(top, d.besides(c)...)
 	var questions []member
 	seen := make(map[string]bool)
 	for i, q := range c.Request.Questions {
@@ -241,7 +211,7 @@ func (d Dialect) systemOneBody(c *Call) ([]member, error) {
 			return nil, fmt.Errorf("%w: Fields[%d].Name: %q is there twice", ErrShape, i, *f.Name)
 		}
 		seen[*f.Name] = true
-		body := []member{{"type", "noul"}, {"instructions", q.Instructions}}
+		body := []member{{"type", "noul"}, {"instructions", q.Text()}}
 		switch q.Kind {
 		case decide.KindBoolean:
 			if len(q.Options) == 2 {

@@ -412,7 +412,10 @@ func TestValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Request.Questions[0].Options; !slices.Equal(got, decide.Names(`"true"`, `true`, `false`)) {
+	options := []decide.Option{
+		{Name: `"true"`, Value: decide.ValueOf("true")}, {Name: "true", Value: decide.ValueOf(true)}, {Name: "false", Value: decide.ValueOf(false)},
+	}
+	if got := c.Request.Questions[0].Options; !slices.Equal(got, options) {
 		t.Errorf("the model sees %v", got)
 	}
 	for i, want := range []string{`"choice":"true"`, `"choice":true`, `"choice":false`} {
@@ -426,7 +429,7 @@ func TestValues(t *testing.T) {
 			t.Errorf("%s, want %s", body, want)
 		}
 		back, err := d.DecodeResponse(c, body)
-		if err != nil || back.Answers[0].Index != i {
+		if err != nil || back.Answers[0].Index != i || back.Answers[0].Chosen != options[i].Value {
 			t.Errorf("option %d came back as %+v, %v", i, back, err)
 		}
 	}
@@ -434,7 +437,7 @@ func TestValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := plain.Request.Questions[0].Options; !slices.Equal(got, decide.Names("maybe", "true")) {
+	if got := plain.Request.Questions[0].Options; !slices.Equal(got, []decide.Option{decide.Opt("maybe", ""), decide.Opt(true, "")}) {
 		t.Errorf("the model sees %v", got)
 	}
 }
