@@ -65,7 +65,20 @@ func (c *Compiler) encodeState(s State, want Border) (e Encoded, err error) {
 	if d != nil {
 		e.Form = BorderDeclared
 	}
+	if err == nil {
+		e.Form = c.after(e)
+	}
 	return e, err
+}
+
+// after returns the form whose spans follow the very token that the state ends with. A question right
+// after a control token begins a text to the tokenizer, as it does in the template's own render.
+func (c *Compiler) after(e Encoded) Border {
+	turn := e.Form == BorderTurn || e.Form == BorderAppended
+	if turn && len(e.Tokens) > 0 && c.model.Tokenizer.IsControl(e.Tokens[len(e.Tokens)-1]) && c.blank() {
+		return turnAfterControl
+	}
+	return e.Form
 }
 
 // encodeMessages encodes messages, or finds them among those encoded lately.

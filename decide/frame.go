@@ -19,6 +19,7 @@ type frame struct {
 	tail  string // text after it
 	close string // scaffolding after it, up to where the reply begins
 	space bool   // a reply begins with a space
+	after int32  // a token that may stand before the question: a control token, or one of text
 
 	base []int32 // of tail and close alone
 
@@ -28,13 +29,23 @@ type frame struct {
 
 // raw is the frame after raw text.
 func rawFrame(tok *tokenizer.Tokenizer, enc *chat.Encoder) *frame {
-	f := &frame{tok: tok, enc: enc, lead: "\n\n", tail: "\nAnswer:", space: true}
+	f := &frame{tok: tok, enc: enc, lead: "\n\n", tail: "\nAnswer:", space: true, after: neighbour(tok, false)}
 	return f.ready()
+}
+
+// neighbour returns a control token, or one that is none.
+func neighbour(tok *tokenizer.Tokenizer, control bool) int32 {
+	for id := range int32(tok.Size()) {
+		if tok.IsControl(id) == control {
+			return id
+		}
+	}
+	return 0
 }
 
 // frame returns the frame after a turn, or inside the last one.
 func (s *scaffold) frame(tok *tokenizer.Tokenizer, enc *chat.Encoder, b Border) *frame {
-	f := &frame{tok: tok, enc: enc, open: s.open, close: s.close + s.reply}
+	f := &frame{tok: tok, enc: enc, open: s.open, close: s.close + s.reply, after: neighbour(tok, b == turnAfterControl)}
 	if b == BorderInside {
 		f.open, f.lead = "", insideLead
 	}
@@ -73,7 +84,7 @@ func (f *frame) tokens(parts ...part) []int32 {
 		r.Spans = append(r.Spans, chat.Span{End: b.Len(), Source: source})
 	}
 	r.Text = b.String()
-	ids, _ := f.enc.Encode([]int32{0}, &r) // not empty: no BOS is added
+	ids, _ := f.enc.Encode([]int32{f.after}, &r)
 	return slices.Clip(ids[1:])
 }
 

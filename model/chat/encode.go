@@ -70,7 +70,8 @@ type fixed struct {
 // ascend, and no token crosses a cut; at[i] is the number of ids, dst's included, before cut i.
 //
 // With an empty dst the ids begin a sequence: they have exactly one BOS when the template writes one
-// or the tokenizer asks for one, and none otherwise.
+// or the tokenizer asks for one, and none otherwise. Ids that follow others go on from their text, or
+// begin one where the last is a control token.
 func (e *Encoder) Encode(dst []int32, r *Rendered, cuts ...int) (ids []int32, at []int) {
 	splices := e.splices(r, cuts)
 	parts := breaks(e.controls(r, cuts, splices), r.openings(splices))
@@ -86,7 +87,7 @@ func (e *Encoder) Encode(dst []int32, r *Rendered, cuts ...int) (ids []int32, at
 			ids = append(ids, e.bos)
 		}
 	}
-	pos, next, inside := 0, 0, len(dst) > 0
+	pos, next, inside := 0, 0, len(dst) > 0 && !e.tok.IsControl(dst[len(dst)-1])
 	piece := func(end int) {
 		if end <= pos {
 			return
