@@ -12,11 +12,11 @@ type Reading struct {
 	LogSumExp float32   // of the whole vocabulary, where the read asks for it
 }
 
-// Answer turns readings, one for each Read of Spans in order, into answers in the order of the
-// questions. The request gives the thresholds, the confidence definition, SkipMass and the power of
+// Answer turns readings, one for each Read of Spans behind the state in order, into answers in the
+// order of the questions. The request gives the thresholds, the confidence definition, SkipMass and the power of
 // the prior, which must then be there.
-func (p *Plan) Answer(r Request, b Border, readings []Reading, prior Prior) ([]Answer, error) {
-	all, err := p.distributions(b, readings, r.SkipMass)
+func (p *Plan) Answer(r Request, state Encoded, readings []Reading, prior Prior) ([]Answer, error) {
+	all, err := p.distributions(state, readings, r.SkipMass)
 	if err != nil {
 		return nil, err
 	}
@@ -38,6 +38,9 @@ func (p *Plan) Answer(r Request, b Border, readings []Reading, prior Prior) ([]A
 		if p.calibrator != nil {
 			d.p, temperature, calibrated = p.calibrator.of(d.how(r.Prior), &p.questions[i], d.p)
 		}
+		if !calibrated {
+			d.p, temperature = p.declared.tempered(p.questions[i].Kind, d.asked.method, d.p)
+		}
 		answers[i] = answer(r, p.questions[i], d)
 		answers[i].Temperature, answers[i].Calibrated = temperature, calibrated
 	}
@@ -58,12 +61,13 @@ type distribution struct {
 	p      []float64 // of the options, in the caller's order
 	mass   float64   // not a number: there is none
 	spread float64   // not a number: one order
+	shared []float64 // what the words that the state shares with each option added to its logit; nil: nothing could
 	asked  *asked
 }
 
 // distributions reads all questions.
-func (p *Plan) distributions(b Border, readings []Reading, skipMass bool) ([]distribution, error) {
-	f, err := p.form(b)
+func (p *Plan) distributions(state Encoded, readings []Reading, skipMass bool) ([]distribution, error) {
+	f, err := p.form(state.Form)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +75,16 @@ func (p *Plan) distributions(b Border, readings []Reading, skipMass bool) ([]dis
 		return nil, fmt.Errorf("%w: %d readings for %d reads", ErrPlan, len(readings), f.reads)
 	}
 	all := make([]distribution, len(f.asked))
+	var words tokenSet
 	for i, a := range f.asked {
 		n := a.reads()
-		if all[i], err = a.distribution(readings[:n], skipMass); err != nil {
+		if a.prompts[0].evidence != nil {
+			if words == nil {
+				words = p.declared.seen(state.Tokens)
+			}
+			all[i].shared = a.shared(words, p.declared.idf)
+		}
+		if all[i], err = a.distribution(readings[:n], all[i].shared, skipMass); err != nil {
 			return nil, fmt.Errorf("question %q: %w", p.questions[i].ID, err)
 		}
 		readings = readings[n:]
@@ -97,14 +108,23 @@ func (p *prompt) count() int {
 	return n
 }
 
+// shared returns what the words of a state add to the logits of options that are read alone.
+func (a *asked) shared(state tokenSet, idf []float32) []float64 {
+	list := make([]float64, len(a.names))
+	for i := range list {
+		list[i] = a.prompts[0].evidence[i].in(state, idf)
+	}
+	return list
+}
+
 // distribution averages the probabilities over the orders of a question.
-func (a *asked) distribution(readings []Reading, skipMass bool) (distribution, error) {
-	d := distribution{p: make([]float64, len(a.names)), spread: math.NaN(), asked: a}
+func (a *asked) distribution(readings []Reading, shared []float64, skipMass bool) (distribution, error) {
+	d := distribution{p: make([]float64, len(a.names)), spread: math.NaN(), shared: shared, asked: a}
 	var low, high []float64
 	for i := range a.prompts {
 		p := &a.prompts[i]
 		n := p.count()
-		places, mass, err := p.probabilities(a.method, readings[:n], skipMass)
+		places, mass, err := p.probabilities(a.method, readings[:n], shared, skipMass)
 		if err != nil {
 			return d, err
 		}
@@ -145,8 +165,9 @@ func (a *asked) distribution(readings []Reading, skipMass bool) (distribution, e
 // in float32.
 const slack = 1e-3
 
-// probabilities returns those of the options by place, and the label mass.
-func (p *prompt) probabilities(method Method, readings []Reading, skipMass bool) (places []float64, mass float64, err error) {
+// probabilities returns those of the options by place, and the label mass. shared is added to the
+// logits after it.
+func (p *prompt) probabilities(method Method, readings []Reading, shared []float64, skipMass bool) (places []float64, mass float64, err error) {
 	if err := p.check(readings); err != nil {
 		return nil, 0, err
 	}
@@ -199,6 +220,9 @@ func (p *prompt) probabilities(method Method, readings []Reading, skipMass bool)
 	}
 	for i, n := range p.divide {
 		logits[i] /= n
+	}
+	for i, x := range shared {
+		logits[i] += x
 	}
 	return softmax(logits, 1), mass, nil
 }
@@ -294,7 +318,7 @@ func answer(r Request, q Question, d *distribution) Answer {
 		ID: q.ID, Kind: q.Kind, Index: top,
 		Probabilities: d.p, Probability: d.p[top],
 		Confidence: r.Confidence.Of(q.Kind, d.p, d.mass), ConfidenceIs: r.Confidence,
-		Temperature: 1, Prior: r.Prior,
+		Temperature: 1, Prior: r.Prior, Evidence: d.shared,
 	}
 	a.choose(&q, top)
 	if d.asked != nil {

@@ -95,7 +95,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := compiled(c.q, c.spellings).Answer(c.r, BorderRaw, []Reading{c.in}, nil)
+			got, err := compiled(c.q, c.spellings).Answer(c.r, Encoded{Form: BorderRaw}, []Reading{c.in}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestAnswerOfNaN(t *testing.T) {
 		"the whole vocab": {Labels: []float32{0, 0}, LogSumExp: nan},
 		"more than all":   {Labels: []float32{0, 0}, LogSumExp: 0},
 	} {
-		if _, err := compiled(Boolean("b", "is it?"), 1).Answer(Request{}, BorderRaw, []Reading{in}, nil); !errors.Is(err, ErrNaN) {
+		if _, err := compiled(Boolean("b", "is it?"), 1).Answer(Request{}, Encoded{Form: BorderRaw}, []Reading{in}, nil); !errors.Is(err, ErrNaN) {
 			t.Errorf("%s: %v, want ErrNaN", name, err)
 		}
 	}
@@ -153,7 +153,7 @@ func TestPlanNeedsItsReadings(t *testing.T) {
 		"two":        make([]Reading, 2),
 		"few labels": {{Labels: make([]float32, 3)}},
 	} {
-		if _, err := p.Answer(Request{}, BorderRaw, in, nil); !errors.Is(err, ErrPlan) {
+		if _, err := p.Answer(Request{}, Encoded{Form: BorderRaw}, in, nil); !errors.Is(err, ErrPlan) {
 			t.Errorf("%s: %v, want ErrPlan", name, err)
 		}
 	}
@@ -304,7 +304,7 @@ func TestReadingsOfPaths(t *testing.T) {
 		}
 		a, err := planOf(Choice("c", "which?", Names("aaaa", "aaaabb", "cc")...), &asked{
 			names: []string{"aaaa", "aaaabb", "cc"}, method: Path, length: length, prompts: []prompt{p},
-		}).Answer(Request{}, BorderRaw, readings, nil)
+		}).Answer(Request{}, Encoded{Form: BorderRaw}, readings, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +346,7 @@ func TestReadingsOfEach(t *testing.T) {
 		"yes alone":  {read(term{to: 1}), .6, false},                                    // 3 and 2
 	} {
 		p := planOf(q, &asked{names: []string{"a", "b"}, method: Each, prompts: []prompt{c.p}})
-		a, err := p.Answer(Request{}, BorderRaw, readings, nil)
+		a, err := p.Answer(Request{}, Encoded{Form: BorderRaw}, readings, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -355,7 +355,7 @@ func TestReadingsOfEach(t *testing.T) {
 		}
 		// What is not there is below every threshold, and no confidence.
 		for _, r := range []Request{{MinLabelMass: .4}, {Confidence: Mass}} {
-			a, err := p.Answer(r, BorderRaw, readings, nil)
+			a, err := p.Answer(r, Encoded{Form: BorderRaw}, readings, nil)
 			if err != nil || a[0].Abstained == c.mass || a[0].Confidence != a[0].Confidence {
 				t.Errorf("%s: %+v, %v", name, a, err)
 			}

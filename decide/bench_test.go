@@ -64,7 +64,7 @@ func BenchmarkPlanned(b *testing.B) {
 				readings = append(readings, in)
 			}
 		}
-		if _, err := p.Answer(r, decide.BorderTurn, readings, nil); err != nil {
+		if _, err := p.Answer(r, decide.Encoded{Form: decide.BorderTurn}, readings, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

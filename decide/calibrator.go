@@ -11,6 +11,9 @@ import (
 // Calibrator turns a model's probabilities into ones that hold: of the answers given with 0.8, about
 // eight in ten are right. It is data: package fit makes one from labelled examples. The zero
 // Calibrator changes nothing. It is read-only once in use, and then safe for concurrent use.
+//
+// Where it was fitted for a question it takes the place of the temperature that the model's own file
+// may ship; for other questions that one stays.
 type Calibrator struct {
 	Model   string  `json:"model"` // name of the model, for people
 	Binding Binding `json:"binding"`
@@ -115,15 +118,19 @@ func (d *distribution) how(prior float64) How {
 
 // of applies the calibrator to probabilities, and leaves those of a question it was not fitted for.
 func (c *Calibrator) of(h How, q *Question, p []float64) ([]float64, float64, bool) {
-	logits := make([]float64, len(p))
-	for i, x := range p {
-		logits[i] = math.Log(x)
-	}
-	out, temperature, fitted := c.Apply(h, q, logits)
+	out, temperature, fitted := c.Apply(h, q, logarithms(p))
 	if !fitted {
 		return p, 1, false
 	}
 	return out, temperature, true
+}
+
+func logarithms(p []float64) []float64 {
+	logits := make([]float64, len(p))
+	for i, x := range p {
+		logits[i] = math.Log(x)
+	}
+	return logits
 }
 
 // maxSaved bounds what Load reads, in bytes.

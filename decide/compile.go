@@ -24,8 +24,9 @@ type prompt struct {
 	reads  []Read  // of those rows
 	spans  []Span  // that branch off them: Parent 0 is their end, i is spans[i-1]
 
-	scores [][]term // of the options, by place
-	divide []float64
+	scores   [][]term  // of the options, by place
+	evidence []overlap // that the state gives for them; nil: none counts
+	divide   []float64
 }
 
 // term is a part of an option's logit: the log-sum-exp over labels of a read.
@@ -292,6 +293,9 @@ func (a *asked) size() int {
 		}
 		for _, s := range p.scores {
 			n += 8 * len(s)
+		}
+		for _, o := range p.evidence {
+			n += len(o.tokens) + 4
 		}
 	}
 	return n

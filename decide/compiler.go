@@ -97,6 +97,13 @@ func NewCompiler(m *model.Model, o Options) *Compiler {
 	return c
 }
 
+// Check is ErrDeclared where the model's file declares a read that cannot be had. Compile says it too;
+// an engine asks when it opens.
+func (c *Compiler) Check() error {
+	_, err := c.declared()
+	return err
+}
+
 // usual returns the border that most states of the model end in.
 func (c *Compiler) usual() Border {
 	d, err := c.declared()

@@ -3,6 +3,8 @@ package decide
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +18,11 @@ type declared struct {
 	state, question, option, level pattern
 	yes, no                        []int32
 	words                          bool
+
+	temperature [KindScore + 1]float64 // that the model ships, by kind
+	evidence    [KindScore + 1]float64 // weight of the words that state and option share, by kind
+	idf         []float32              // of the model
+	fold        []int32                // of the model; nil: each token for itself
 }
 
 // parseDeclared returns nil for a model that declares nothing.
@@ -27,6 +34,7 @@ func parseDeclared(m *model.Model) (*declared, error) {
 		Read, State, Question, Option, Level, Yes, No string
 		Words                                         bool
 		Spellings                                     string // see parseSpellings
+		Temperature, Evidence                         map[string]float64
 	}
 	fail := func(field, format string, args ...any) (*declared, error) {
 		return nil, fmt.Errorf("%w: %s declares its decisions: %s: %s", ErrDeclared, m.Name, field, fmt.Sprintf(format, args...))
@@ -71,8 +79,37 @@ func parseDeclared(m *model.Model) (*declared, error) {
 		}
 		*f.to = []int32{id}
 	}
+	for k := range d.temperature {
+		d.temperature[k] = 1
+	}
+	for _, f := range []struct {
+		name   string
+		values map[string]float64
+		least  float64 // excluded where zero would divide
+		to     *[KindScore + 1]float64
+	}{
+		{"temperature", in.Temperature, math.SmallestNonzeroFloat64, &d.temperature},
+		{"evidence", in.Evidence, 0, &d.evidence},
+	} {
+		for _, name := range slices.Sorted(maps.Keys(f.values)) {
+			k := slices.Index([]string{KindBoolean: "boolean", KindChoice: "choice", KindScore: "score"}, name)
+			if k < int(KindBoolean) {
+				return fail(f.name, "%q, the kinds are boolean, choice and score", name)
+			}
+			if v := f.values[name]; !(v >= f.least && v <= maxFactor) {
+				return fail(f.name+"."+name, "%v, must be %s and at most %v", v, map[bool]string{true: "above 0", false: "0 or more"}[f.least > 0], maxFactor)
+			}
+			f.to[k] = f.values[name]
+		}
+	}
+	if d.idf, d.fold = m.IDF, m.Fold; d.evidence != [KindScore + 1]float64{} && len(d.idf) != m.Program.Vocab {
+		return fail("evidence", "needs hotpath.idf with a number for each token: %d numbers, the vocabulary has %d", len(d.idf), m.Program.Vocab)
+	}
 	return d, nil
 }
+
+// maxFactor bounds what a file may multiply or divide logits by.
+const maxFactor = 1000
 
 // pattern is scaffolding with fields: "<|state|> {state}". What stands in brackets is left out where
 // its field is empty. A brace or bracket is not to be had otherwise.
@@ -180,13 +217,13 @@ func (d *declared) plain(s string) string {
 	return strings.ToLower(strings.Join(strings.Fields(s), " "))
 }
 
-// split parts a name into words: credit_score, getWeather, HTTPServer, a.b.
+// split parts a name into words: credit_score, getWeather, HTTPServer, a.b, a:b.
 func split(s string) string {
 	var b strings.Builder
 	runes := []rune(s)
 	for i, r := range runes {
 		switch {
-		case r == '_' || r == '.' || r == '-' || r == '/':
+		case r == '_' || r == '.' || r == '-' || r == '/' || r == ':':
 			r = ' '
 		case i == 0 || !unicode.IsUpper(r):
 		case unicode.IsLower(runes[i-1]), unicode.IsDigit(runes[i-1]),

@@ -32,7 +32,20 @@
 // the likeliest counts alone, and not their sum.
 //
 // What stands in brackets is left out where its field is empty; level is for scores and else option;
-// words asks for lower case, single spaces, and names split into words.
+// words asks for lower case, single spaces, and names split into words. Messages are written by the
+// model's chat template, which must do that itself.
+//
+// Two more members may follow, each an object by kind of question ("boolean", "choice", "score"):
+//
+//	"temperature": {"choice": 1.2}, "evidence": {"choice": 0.3}
+//
+// The temperature, 1 where none is given, divides the logits unless a [Calibrator] was fitted for the
+// question. The evidence is the weight, 0 where none is given, of the words that an option shares with
+// the state, before the temperature: the file has a number for each token, 0 or more, in the array
+// hotpath.idf (hotpath_idf in config.json), and an option's logit gains the weight times the sum over
+// the distinct tokens of its own prompt that the state has too, over the root of one more than how
+// many distinct tokens with a number it has. The array hotpath.fold, where there is one, gives for each
+// token the one that stands for it in all this. [Answer].Evidence tells what came of it.
 //
 // # Caveats
 //

@@ -21,6 +21,9 @@ func (w *writer) each(names []string, d *declared) (prompt, error) {
 		p.tokens = w.f.tokens(d.ask(w.instructions, w.q.Text())...)
 		for i, o := range options {
 			tails[i] = w.f.tokens(d.propose(w.q.Kind, i, o)...)
+			if d.evidence[w.q.Kind] != 0 {
+				p.evidence = append(p.evidence, d.overlap(w.q.Kind, tails[i]))
+			}
 		}
 	} else {
 		s, closing := w.f.scheme(yesNo, 2), "Answer with yes or no only."

@@ -19,8 +19,9 @@ type Encoded struct {
 	Hidden []int  // messages with a content of which the template shows nothing
 }
 
-// Encode returns the tokens of a state and the border that follows them. Text and JSON are one user
-// message on a model with a template, and raw text on one without. want is BorderNone for the border
+// Encode returns the tokens of a state and the border that follows them. Text and JSON are written as
+// the model declares its states, else as one user message on a model with a template, and raw on one
+// without. want is BorderNone for the border
 // that shares most, or BorderCanonical.
 //
 // The error is ErrState, ErrReasoning, or chat.ErrNoTemplate for messages on a model without one.
@@ -46,15 +47,15 @@ func (c *Compiler) encodeState(s State, want Border) (e Encoded, err error) {
 	switch {
 	case message && s.text == "":
 		return e, fmt.Errorf("%w: empty", ErrState)
-	case message && template:
-		e, err = c.encodeMessages(chat.Messages(chat.User(s.text)), want, d)
-	case p.Kind() == chat.KindMessages:
-		e, err = c.encodeMessages(p, want, d)
 	case message && d != nil:
 		var f *frame
 		if f, err = c.frame(BorderDeclared); err == nil {
 			e = Encoded{Tokens: f.tokens(d.before(s.text)...), Border: BorderDeclared}
 		}
+	case message && template:
+		e, err = c.encodeMessages(chat.Messages(chat.User(s.text)), want, d)
+	case p.Kind() == chat.KindMessages:
+		e, err = c.encodeMessages(p, want, d)
 	default:
 		e = Encoded{Border: BorderRaw, Form: BorderRaw}
 		if p.Kind() == chat.KindTokens && template {

@@ -261,7 +261,7 @@ func TestBooleanOrders(t *testing.T) {
 		if len(texts) != 2 || strings.Index(texts[0], "after") > strings.Index(texts[0], "before") || strings.Index(texts[1], "after") < strings.Index(texts[1], "before") {
 			t.Fatalf("%v: %q", method, texts)
 		}
-		a, err := plan.Answer(decide.Request{}, decide.BorderTurn, readings, nil)
+		a, err := plan.Answer(decide.Request{}, decide.Encoded{Form: decide.BorderTurn}, readings, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

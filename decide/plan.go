@@ -14,6 +14,7 @@ type Plan struct {
 	model      [32]byte // the model it was compiled for
 	questions  []Question
 	calibrator *Calibrator
+	declared   *declared                      // nil: the model declares no read
 	forms      [borders]func() (*form, error) // by border; made when first needed
 }
 
@@ -65,7 +66,11 @@ func (c *Compiler) Compile(r Request) (*Plan, error) {
 		}
 		return r.Plan, nil
 	}
-	p := &Plan{model: c.model.ID, calibrator: c.options.Calibrator, questions: make([]Question, len(r.Questions))}
+	d, err := c.declared()
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{model: c.model.ID, calibrator: c.options.Calibrator, declared: d, questions: make([]Question, len(r.Questions))}
 	for i, q := range r.Questions {
 		if q.Method == Automatic {
 			q.Method = r.Method
@@ -82,7 +87,7 @@ func (c *Compiler) Compile(r Request) (*Plan, error) {
 		p.forms[b] = sync.OnceValues(func() (*form, error) { return c.form(p.questions, r.Instructions, Border(b)) })
 	}
 	// What can be wrong with a question is told now, and not when it meets its first state.
-	_, err := p.forms[c.usual()]()
+	_, err = p.forms[c.usual()]()
 	return p, err
 }
 

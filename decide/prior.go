@@ -17,14 +17,14 @@ func (c *Compiler) Empty(form Border) (Encoded, error) {
 	if err != nil {
 		return e, err
 	}
-	if form == BorderRaw || form == BorderDeclared && c.model.Template == "" {
-		if d != nil {
-			f, err := c.frame(form)
-			if err == nil {
-				e.Tokens = f.tokens(d.before("")...)
-			}
-			return e, err
+	if d != nil && (form == BorderDeclared || form == BorderRaw) {
+		f, err := c.frame(form)
+		if err == nil {
+			e.Tokens = f.tokens(d.before("")...)
 		}
+		return e, err
+	}
+	if form == BorderRaw {
 		if bos, ok := c.model.Tokenizer.BOS(); ok && c.model.Tokenizer.AddBOS() {
 			e.Tokens = []int32{bos}
 		}
@@ -67,12 +67,12 @@ func (c *Compiler) Prior(p *Plan, b Border) (Prior, bool) {
 }
 
 // KeepPrior turns the readings of a plan's spans behind an empty state into a prior and keeps it.
-func (c *Compiler) KeepPrior(p *Plan, b Border, readings []Reading) (Prior, error) {
-	f, err := p.form(b)
+func (c *Compiler) KeepPrior(p *Plan, empty Encoded, readings []Reading) (Prior, error) {
+	f, err := p.form(empty.Form)
 	if err != nil {
 		return nil, err
 	}
-	all, err := p.distributions(b, readings, true)
+	all, err := p.distributions(empty, readings, true)
 	if err != nil {
 		return nil, err
 	}

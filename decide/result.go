@@ -48,8 +48,12 @@ type Answer struct {
 	Orders       int      // in how many orders, averaged; 0: the caller's alone
 	Length       Length   // normalisation of paths
 	Prior        float64  // the power of the contextual prior that the probabilities were divided by
-	Calibrated   bool     // logits were divided by a fitted temperature
-	Temperature  float64  // that temperature; 1 when not calibrated
+	Calibrated   bool     // a calibrator of the caller's was fitted for the question, and applied
+	Temperature  float64  // that the logits were divided by: the calibrator's, else the one that the model ships, else 1
+
+	// Evidence is what the words that the state shares with each option added to its logit, before the
+	// temperature: in the caller's order, 0 or more; nil where the model declares none.
+	Evidence []float64
 }
 
 // Method is how an option is read off the model.

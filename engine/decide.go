@@ -36,7 +36,7 @@ func (e *Engine) Decide(ctx context.Context, r decide.Request) (*decide.Result, 
 	if err != nil {
 		return nil, err
 	}
-	answers, err := plan.Answer(r, state.Form, d.readings, prior)
+	answers, err := plan.Answer(r, state, d.readings, prior)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (e *Engine) prior(ctx context.Context, r *decide.Request, plan *decide.Plan
 	if err != nil {
 		return nil, err
 	}
-	return e.decisions.KeepPrior(plan, form, d.readings)
+	return e.decisions.KeepPrior(plan, empty, d.readings)
 }
 
 // read runs the plan's spans behind a state and waits for their readings.

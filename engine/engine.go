@@ -83,6 +83,9 @@ func open(ctx context.Context, m *model.Model, o options) (*Engine, error) {
 	o.slow.fill()
 
 	e := &Engine{model: m, decisions: decide.NewCompiler(m, decide.Options{Clock: o.clock, Calibrator: o.calibrator}), opt: o, done: make(chan struct{})}
+	if err := e.decisions.Check(); err != nil {
+		return nil, err
+	}
 	if o.calibrator != nil {
 		b, err := e.decisions.Binding()
 		if err != nil {

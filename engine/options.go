@@ -96,7 +96,8 @@ func WithKV(kv KV) Option {
 }
 
 // WithCalibrator makes every answer calibrated that the calibrator was fitted for. Open is
-// decide.ErrCalibrator where it was fitted under another model, template or label scheme.
+// decide.ErrCalibrator where it was fitted under another model, template or label scheme. It takes the
+// place of the temperatures that the model's file may ship.
 func WithCalibrator(c *decide.Calibrator) Option {
 	return func(o *options) error { o.calibrator = c; return nil }
 }

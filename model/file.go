@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -146,6 +147,7 @@ func build(name string, f *gguf.File) (*Model, error) {
 	m := &Model{
 		Name: name, Program: program, Tokenizer: tok,
 		Template: meta.Text("tokenizer.chat_template", ""), Decision: meta.Text("hotpath.decision", ""),
+		IDF: meta.Float32s("hotpath.idf", nil), Fold: meta.Int32s("hotpath.fold", nil),
 	}
 	if err := meta.Err(); err != nil {
 		return nil, err
@@ -158,6 +160,9 @@ func (m *Model) finish() error {
 	if n := m.Tokenizer.Size(); n > m.Program.Vocab {
 		return fmt.Errorf("%w: the tokenizer has %d tokens, the embedding %d rows", ErrMismatch, n, m.Program.Vocab)
 	}
+	if err := m.checkWords(); err != nil {
+		return err
+	}
 	m.chatting = &chatting{}
 	h := sha256.New()
 	text := func(s string) {
@@ -167,6 +172,14 @@ func (m *Model) finish() error {
 	text(m.Template)
 	if m.Decision != "" {
 		text(m.Decision)
+	}
+	if m.IDF != nil {
+		text("idf")
+		_ = binary.Write(h, binary.LittleEndian, m.IDF)
+	}
+	if m.Fold != nil {
+		text("fold")
+		_ = binary.Write(h, binary.LittleEndian, m.Fold)
 	}
 	sum := m.Tokenizer.Hash()
 	_, _ = h.Write(sum[:])
@@ -179,6 +192,27 @@ func (m *Model) finish() error {
 		m.Size -= int64(len(m.Program.Head.Data))
 	}
 	h.Sum(m.ID[:0])
+	return nil
+}
+
+// checkWords checks the numbers of tokens that decisions use.
+func (m *Model) checkWords() error {
+	if m.IDF != nil && len(m.IDF) != m.Program.Vocab {
+		return fmt.Errorf("%w: hotpath.idf: %d numbers, the embedding has %d rows", ErrMismatch, len(m.IDF), m.Program.Vocab)
+	}
+	for i, x := range m.IDF {
+		if !(x >= 0) || math.IsInf(float64(x), 0) {
+			return fmt.Errorf("%w: hotpath.idf[%d]: %v, must be 0 or more", ErrMismatch, i, x)
+		}
+	}
+	if m.Fold != nil && len(m.Fold) != m.Program.Vocab {
+		return fmt.Errorf("%w: hotpath.fold: %d tokens, the embedding has %d rows", ErrMismatch, len(m.Fold), m.Program.Vocab)
+	}
+	for i, id := range m.Fold {
+		if id < 0 || int(id) >= m.Program.Vocab {
+			return fmt.Errorf("%w: hotpath.fold[%d]: token %d, the embedding has %d rows", ErrMismatch, i, id, m.Program.Vocab)
+		}
+	}
 	return nil
 }
 
@@ -233,28 +267,31 @@ func assemble(dir string, f *safetensors.File) (*Model, error) {
 	if m.Template, err = templateOf(dir, settings); err != nil {
 		return nil, err
 	}
-	if m.Decision, err = decisionOf(dir); err != nil {
+	if err := m.declare(dir); err != nil {
 		return nil, err
 	}
 	return m, m.finish()
 }
 
-// decisionOf returns what the folder's config.json declares about decisions.
-func decisionOf(dir string) (string, error) {
+// declare reads what the folder's config.json declares about decisions.
+func (m *Model) declare(dir string) error {
 	b, err := small(dir, "config.json", false)
 	if b == nil || err != nil {
-		return "", err
+		return err
 	}
 	var conf struct {
 		Decision json.RawMessage `json:"hotpath_decision"`
+		IDF      []float32       `json:"hotpath_idf"`
+		Fold     []int32         `json:"hotpath_fold"`
 	}
 	if err := json.Unmarshal(b, &conf); err != nil {
-		return "", fmt.Errorf("%w: config.json: %w", ErrSource, err)
+		return fmt.Errorf("%w: config.json: %w", ErrSource, err)
 	}
-	if string(conf.Decision) == "null" {
-		return "", nil
+	if string(conf.Decision) != "null" {
+		m.Decision = string(conf.Decision)
 	}
-	return string(conf.Decision), nil
+	m.IDF, m.Fold = conf.IDF, conf.Fold
+	return nil
 }
 
 // templateOf returns the chat template of a folder: chat_template.jinja, or the one that

@@ -39,10 +39,12 @@ type Model struct {
 	Name      string
 	Program   *arch.Program
 	Tokenizer *tokenizer.Tokenizer
-	Template  string   // source of the chat template; empty: none
-	Decision  string   // how the model was trained to decide, as its file declares it: see package decide; empty: it does not say
-	ID        [32]byte // identity of program, weights' shapes and names, tokenizer and template
-	Size      int64    // bytes of the weights as stored
+	Template  string    // source of the chat template; empty: none
+	Decision  string    // how the model was trained to decide, as its file declares it: see package decide; empty: it does not say
+	IDF       []float32 // what each token weighs where an option of a decision shares it with the state, by id, 0 or more; nil: the file does not say
+	Fold      []int32   // the token that stands for each there, such as one for all forms of a word; nil: each for itself
+	ID        [32]byte  // identity of program, weights' shapes and names, tokenizer, template and what is said about decisions
+	Size      int64     // bytes of the weights as stored
 
 	chatting *chatting
 	release  func() error

@@ -185,3 +185,57 @@ func TestIdentity(t *testing.T) {
 		t.Error("two trainings, one identity")
 	}
 }
+
+// TestWordNumbers opens a folder whose config.json has numbers for the tokens of decisions.
+func TestWordNumbers(t *testing.T) {
+	t.Parallel()
+	from := testdata.Path(t, "weights/stories260K")
+	open := func(idf, fold string) (*model.Model, error) {
+		dir := t.TempDir()
+		for _, name := range []string{"model.safetensors", "tokenizer.json", "config.json"} {
+			b, err := os.ReadFile(filepath.Join(from, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "config.json" {
+				b = []byte(strings.TrimSuffix(strings.TrimSpace(string(b)), "}") + `, "hotpath_idf": ` + idf + `, "hotpath_fold": ` + fold + `}`)
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m, err := model.File(dir).Load(t.Context())
+		if err == nil {
+			t.Cleanup(func() { _ = m.Close() })
+		}
+		return m, err
+	}
+	list := func(n int, last string) string { return "[" + strings.Repeat("1, ", n-1) + last + "]" }
+	seen := map[[32]byte]string{}
+	for name, c := range map[string]struct{ idf, fold, want string }{
+		"none":            {"null", "null", ""},
+		"idf":             {list(512, "2.5"), "null", ""},
+		"another idf":     {list(512, "2"), "null", ""},
+		"with fold":       {list(512, "2"), list(512, "511"), ""},
+		"short":           {list(511, "2"), "null", "hotpath.idf: 511 numbers, the embedding has 512 rows"},
+		"negative":        {list(512, "-2"), "null", "hotpath.idf[511]: -2, must be 0 or more"},
+		"short fold":      {list(512, "2"), list(3, "0"), "hotpath.fold: 3 tokens, the embedding has 512 rows"},
+		"fold outside":    {list(512, "2"), list(512, "512"), "hotpath.fold[511]: token 512, the embedding has 512 rows"},
+		"fold before all": {list(512, "2"), list(512, "-1"), "token -1"},
+	} {
+		m, err := open(c.idf, c.fold)
+		if c.want != "" {
+			if !errors.Is(err, model.ErrMismatch) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want ErrMismatch with %q", name, err, c.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if other, ok := seen[m.ID]; ok {
+			t.Errorf("%s has the identity of %s", name, other)
+		}
+		seen[m.ID] = name
+	}
+}

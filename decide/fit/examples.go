@@ -102,6 +102,7 @@ type Sample struct {
 	Question decide.Question
 	How      decide.How // it was read
 	Logits   []float64  // of the options: log-probabilities will do
+	Shipped  float64    // temperature that the model itself divides the logits by; 0 is 1
 	Label    int
 }
 
@@ -117,7 +118,8 @@ type binder interface {
 	Binding() (decide.Binding, error)
 }
 
-// Read asks a Decider about all examples. One that applies a calibrator already is ErrExamples.
+// Read asks a Decider about all examples. One that applies a calibrator already is ErrExamples. The
+// temperature that a model ships is taken out of the logits again: a calibrator takes its place.
 func Read(ctx context.Context, d decide.Decider, examples []Example, o Options) (*Set, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -194,9 +196,12 @@ func ask(ctx context.Context, d decide.Decider, e Example, r decide.Request) (Sa
 	if a.Method == decide.Path {
 		s.How.Length = a.Length
 	}
+	if s.Shipped = a.Temperature; s.Shipped == 0 {
+		s.Shipped = 1
+	}
 	s.Logits = make([]float64, len(a.Probabilities))
 	for i, p := range a.Probabilities {
-		s.Logits[i] = math.Log(max(p, math.SmallestNonzeroFloat64))
+		s.Logits[i] = math.Log(max(p, math.SmallestNonzeroFloat64)) * s.Shipped
 	}
 	return s, res.Model, s.check()
 }
@@ -216,6 +221,9 @@ func (s *Sample) check() error {
 	}
 	if s.Label < 0 || s.Label >= n {
 		return fmt.Errorf("%w: label %d, must be 0 to %d", ErrExamples, s.Label, n-1)
+	}
+	if !(s.Shipped >= 0) || math.IsInf(s.Shipped, 0) {
+		return fmt.Errorf("%w: a shipped temperature of %v, must be above 0", ErrExamples, s.Shipped)
 	}
 	if slices.ContainsFunc(s.Logits, func(x float64) bool { return x != x || math.IsInf(x, 0) }) {
 		return fmt.Errorf("%w: logits that are not finite", ErrExamples)

@@ -80,8 +80,8 @@ func argmax(p []float64) int {
 	return top
 }
 
-// Probabilities returns the probabilities of the samples under a calibrator, nil for none, and their
-// labels.
+// Probabilities returns the probabilities of the samples under a calibrator, nil for those that the
+// model gives itself, and their labels.
 func (s *Set) Probabilities(c *decide.Calibrator) (p [][]float64, labels []int) {
 	return probabilities(s.Samples, c)
 }
@@ -91,7 +91,12 @@ func probabilities(samples []Sample, c *decide.Calibrator) (p [][]float64, label
 		c = &decide.Calibrator{}
 	}
 	for i := range samples {
-		row, _, _ := c.Apply(samples[i].How, &samples[i].Question, samples[i].Logits)
+		x := &samples[i]
+		row, _, fitted := c.Apply(x.How, &x.Question, x.Logits)
+		if !fitted && x.Shipped > 0 && x.Shipped != 1 {
+			shipped := decide.Calibrator{Bands: []decide.Band{{How: x.How, Kind: x.Question.Kind, From: 1, To: len(x.Logits), Temperature: x.Shipped}}}
+			row, _, _ = shipped.Apply(x.How, &x.Question, x.Logits)
+		}
 		p = append(p, row)
 		labels = append(labels, samples[i].Label)
 	}
