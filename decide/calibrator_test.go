@@ -161,7 +161,7 @@ func TestHeadSaves(t *testing.T) {
 
 func TestBinding(t *testing.T) {
 	t.Parallel()
-	m, err := model.Embedded().Load(context.Background())
+	m, err := model.Stories().Load(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 func stories(t testing.TB) *model.Model {
 	t.Helper()
-	m, err := model.Embedded().Load(context.Background())
+	m, err := model.Stories().Load(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

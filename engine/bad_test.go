@@ -259,7 +259,7 @@ func TestBadOptions(t *testing.T) {
 		"blocks without end":    {[]engine.Option{engine.WithKV(engine.KV{Bytes: math.MaxInt64})}, engine.ErrMemory, []string{fmt.Sprint(1 << 30)}},
 		"all without end":       {[]engine.Option{engine.WithKV(engine.KV{Bytes: math.MaxInt64, Scratch: math.MaxInt64})}, engine.ErrMemory, []string{fmt.Sprint(1 << 30)}},
 	} {
-		e, err := engine.Open(t.Context(), model.Embedded(), append([]engine.Option{engine.WithBackend(f)}, c.opts...)...)
+		e, err := engine.Open(t.Context(), model.Stories(), append([]engine.Option{engine.WithBackend(f)}, c.opts...)...)
 		if err == nil {
 			_ = e.Close()
 		}
@@ -279,7 +279,7 @@ func TestBadOptions(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := engine.Open(ended, model.Embedded())
+	_, err := engine.Open(ended, model.Stories())
 	mustFail(t, err, context.Canceled)
 	_, err = engine.Open(t.Context(), model.File("/no/such/file.gguf"))
 	if err == nil || !strings.Contains(err.Error(), "/no/such/file.gguf") {
@@ -290,7 +290,7 @@ func TestBadOptions(t *testing.T) {
 func TestBackendsInOrder(t *testing.T) {
 	t.Parallel()
 	one, two := refuser{"one", "no such device"}, refuser{"two", "too old"}
-	_, err := engine.Open(t.Context(), model.Embedded(), engine.WithBackend(one, two))
+	_, err := engine.Open(t.Context(), model.Stories(), engine.WithBackend(one, two))
 	mustFail(t, err, engine.ErrBackend, backend.ErrUnsupported)
 	for _, s := range []string{"one", "no such device", "two", "too old"} {
 		if err != nil && !strings.Contains(err.Error(), s) {

@@ -105,7 +105,7 @@ func TestInvariant10CloseEndsEveryCaller(t *testing.T) {
 // Invariant 10: every goroutine ends with Close. Not parallel: it counts those of the process.
 func TestInvariant10GoroutinesEnd(t *testing.T) {
 	for _, opts := range [][]engine.Option{nil, {engine.WithBackend(&backendtest.Fake{})}} {
-		e, err := engine.Open(t.Context(), model.Embedded(), opts...)
+		e, err := engine.Open(t.Context(), model.Stories(), opts...)
 		if err != nil {
 			t.Fatal(err)
 		}

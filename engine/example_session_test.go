@@ -11,13 +11,13 @@ import (
 	"github.com/hotpath-go/hotpath/model/chat"
 )
 
-// storyteller is the embedded model with a small chat template, which its own file does not have.
+// storyteller is stories260K with a small chat template, which its own file does not have.
 type storyteller struct{}
 
 func (storyteller) String() string { return "storyteller" }
 
 func (storyteller) Load(ctx context.Context) (*model.Model, error) {
-	m, err := model.Embedded().Load(ctx)
+	m, err := model.Stories().Load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func ExampleSession() {
 // A reply is watched while it is written.
 func ExampleEvery() {
 	ctx := context.Background()
-	eng, err := engine.Open(ctx, model.Embedded())
+	eng, err := engine.Open(ctx, model.Stories())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 func ExampleEngine_Snapshot() {
 	ctx := context.Background()
 	system := chat.Text("Once upon a time, there was a little girl named Lily. She loved to play outside in the park.")
-	eng, err := engine.Open(ctx, model.Embedded())
+	eng, err := engine.Open(ctx, model.Stories())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func ExampleEngine_Snapshot() {
 		log.Fatal(err)
 	}
 
-	again, err := engine.Open(ctx, model.Embedded())
+	again, err := engine.Open(ctx, model.Stories())
 	if err != nil {
 		log.Fatal(err)
 	}

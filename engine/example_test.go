@@ -17,7 +17,7 @@ import (
 // A decision is read off a state's blocks; the generation that follows finds them there.
 func Example() {
 	ctx := context.Background()
-	eng, err := engine.Open(ctx, model.Embedded())
+	eng, err := engine.Open(ctx, model.Stories())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func Example() {
 // Leaving the loop cancels the generation.
 func ExampleEngine_Stream() {
 	ctx := context.Background()
-	eng, err := engine.Open(ctx, model.Embedded())
+	eng, err := engine.Open(ctx, model.Stories())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func ExampleEngine_Stream() {
 // Open with choices: the first backend that opens is taken, and Info says why not the others.
 func ExampleOpen() {
 	ctx := context.Background()
-	eng, err := engine.Open(ctx, model.Embedded(), // or model.File: a GGUF file, or a safetensors folder
+	eng, err := engine.Open(ctx, model.Stories(), // or model.File: a GGUF file, or a safetensors folder
 		engine.WithContextLength(256),
 		engine.WithKV(engine.KV{Format: quant.F32, Bytes: 8 << 20, Scratch: 1 << 20}),
 		engine.WithWorkers(1),

@@ -21,7 +21,7 @@ func TestHidden(t *testing.T) {
 	ctx := context.Background()
 	prompt := chat.Text("Once upon a time, there was a little girl named Lily. She loved to play outside in the park.")
 	kv := engine.WithKV(engine.KV{Format: quant.F32})
-	oracle, err := engine.Open(ctx, model.Embedded(), kv, engine.WithBackend(reference.New()))
+	oracle, err := engine.Open(ctx, model.Stories(), kv, engine.WithBackend(reference.New()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestHidden(t *testing.T) {
 	}
 	var first engine.Matrix
 	for _, rows := range []int{1, 7, 512} {
-		e, err := engine.Open(ctx, model.Embedded(), kv, engine.WithStepRows(rows))
+		e, err := engine.Open(ctx, model.Stories(), kv, engine.WithStepRows(rows))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func TestForcedOpeningStops(t *testing.T) {
 // TestWatchKeepsToItsNamespace: what one caller's watched reply computed is no hit for another.
 func TestWatchKeepsToItsNamespace(t *testing.T) {
 	t.Parallel()
-	e := openFor(t, model.Embedded())
+	e := openFor(t, model.Stories())
 	r := engine.GenerateRequest{
 		Prompt: chat.Text(once + " " + once), MaxTokens: 20, Namespace: "alice",
 		OnDecision: engine.Every(5, leaves, func(res *decide.Result) engine.Action {
@@ -62,7 +62,7 @@ func TestWatchKeepsToItsNamespace(t *testing.T) {
 // TestWatchNearTheEnd goes on without decisions where the context has no room for their questions.
 func TestWatchNearTheEnd(t *testing.T) {
 	t.Parallel()
-	e := openFor(t, model.Embedded(), engine.WithContextLength(160))
+	e := openFor(t, model.Stories(), engine.WithContextLength(160))
 	r := engine.GenerateRequest{Prompt: chat.Text(once), IgnoreEOS: true}
 	plain := generate(t, e, r)
 	r.OnDecision = engine.Every(7, leaves, func(*decide.Result) engine.Action { return engine.Continue() })
@@ -75,7 +75,7 @@ func TestWatchNearTheEnd(t *testing.T) {
 // TestShutdownDrainsWatchedReplies lets a reply and its own decisions finish.
 func TestShutdownDrainsWatchedReplies(t *testing.T) {
 	t.Parallel()
-	e, err := engine.Open(t.Context(), model.Embedded())
+	e, err := engine.Open(t.Context(), model.Stories())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestShutdownDrainsWatchedReplies(t *testing.T) {
 // TestPanicInAWatchFreesTheReply: the caller's own panic is the caller's, the reply's blocks go back.
 func TestPanicInAWatchFreesTheReply(t *testing.T) {
 	t.Parallel()
-	e := openFor(t, model.Embedded())
+	e := openFor(t, model.Stories())
 	func() {
 		defer func() {
 			if recover() == nil {
@@ -150,7 +150,7 @@ func TestArgumentsAreObjects(t *testing.T) {
 // TestThousandSchemas generates under random schemas: every text parses and validates.
 func TestThousandSchemas(t *testing.T) {
 	t.Parallel()
-	e := openFor(t, model.Embedded())
+	e := openFor(t, model.Stories())
 	n := 1000
 	if testing.Short() {
 		n = 100

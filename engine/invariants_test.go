@@ -473,7 +473,7 @@ func TestInvariant07PartOfABlock(t *testing.T) {
 // Invariant 8: text never becomes a control token.
 func TestInvariant08TextIsNeverControl(t *testing.T) {
 	t.Parallel()
-	m, err := model.Embedded().Load(t.Context())
+	m, err := model.Stories().Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,20 +17,20 @@ import (
 	"github.com/hotpath-go/hotpath/model/chat"
 )
 
-// blockBytes is a block of the embedded model: 16 positions of 5 layers with 4 heads of 8 for keys
+// blockBytes is a block of stories260K: 16 positions of 5 layers with 4 heads of 8 for keys
 // and for values, in bf16.
 const blockBytes = 16 * 5 * 2 * 4 * 8 * 2
 
-// blocks sizes pool and scratch for the embedded model.
+// blocks sizes pool and scratch for stories260K.
 func blocks(pool, scratch int64) engine.Option {
 	return engine.WithKV(engine.KV{Bytes: pool * blockBytes, Scratch: scratch * blockBytes})
 }
 
-// open opens the embedded model until the test ends, when the bookkeeping must be whole and nothing
+// open opens stories260K until the test ends, when the bookkeeping must be whole and nothing
 // may be referenced but by holds.
 func open(t testing.TB, opts ...engine.Option) *engine.Engine {
 	t.Helper()
-	return openModel(t, model.Embedded(), opts...)
+	return openModel(t, model.Stories(), opts...)
 }
 
 func openModel(t testing.TB, src model.Source, opts ...engine.Option) *engine.Engine {
@@ -48,7 +48,7 @@ func openModel(t testing.TB, src model.Source, opts ...engine.Option) *engine.En
 	return e
 }
 
-// openFake opens the embedded model on a fake device.
+// openFake opens stories260K on a fake device.
 func openFake(t testing.TB, f *backendtest.Fake, opts ...engine.Option) *engine.Engine {
 	t.Helper()
 	t.Cleanup(func() { f.Verify(t) })

@@ -202,7 +202,7 @@ func TestDecideWhileStreaming(t *testing.T) {
 func TestSessionOfText(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	e := openFor(t, model.Embedded())
+	e := openFor(t, model.Stories())
 	s := session(t, e, chat.Text(once))
 	a, err := s.Generate(ctx, engine.GenerateRequest{MaxTokens: 10})
 	if err != nil {
@@ -366,7 +366,7 @@ func TestSessionOutlivesACallback(t *testing.T) {
 func TestBadSessions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	raw, talk := openFor(t, model.Embedded()), openFor(t, chatty{hermes})
+	raw, talk := openFor(t, model.Stories()), openFor(t, chatty{hermes})
 	if _, err := raw.NewSession(ctx, chat.Messages(chat.User("x"))); !errors.Is(err, chat.ErrNoTemplate) {
 		t.Errorf("turns without a template: %v", err)
 	}

@@ -24,13 +24,13 @@ func TestRestartedWarm(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "prefix.kv")
 	for _, format := range []quant.Format{quant.BF16, quant.F16, quant.F32} {
 		kv := engine.WithKV(engine.KV{Format: format})
-		old := openFor(t, model.Embedded(), kv)
+		old := openFor(t, model.Stories(), kv)
 		r := engine.GenerateRequest{Prompt: chat.Text(once + " " + once), MaxTokens: 20}
 		want := generate(t, old, r)
 		if err := old.SnapshotFile(ctx, path); err != nil {
 			t.Fatal(err)
 		}
-		fresh := openFor(t, model.Embedded(), kv)
+		fresh := openFor(t, model.Stories(), kv)
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -53,17 +53,17 @@ func TestRestartedWarm(t *testing.T) {
 func TestForeignSnapshots(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	old := openFor(t, model.Embedded())
+	old := openFor(t, model.Stories())
 	generate(t, old, engine.GenerateRequest{Prompt: chat.Text(once), MaxTokens: 40})
 	var buf bytes.Buffer
 	if err := old.Snapshot(ctx, &buf); err != nil {
 		t.Fatal(err)
 	}
-	other := openFor(t, model.Embedded(), engine.WithKV(engine.KV{Format: quant.F32}))
+	other := openFor(t, model.Stories(), engine.WithKV(engine.KV{Format: quant.F32}))
 	if err := other.Restore(ctx, bytes.NewReader(buf.Bytes())); !errors.Is(err, kvcache.ErrForeign) {
 		t.Errorf("another format: %v", err)
 	}
-	same := openFor(t, model.Embedded())
+	same := openFor(t, model.Stories())
 	for name, b := range map[string][]byte{
 		"empty":   nil,
 		"cut":     buf.Bytes()[:buf.Len()-40],
@@ -89,7 +89,7 @@ func TestForeignSnapshots(t *testing.T) {
 func TestSnapshotWhileServing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	e := openFor(t, model.Embedded())
+	e := openFor(t, model.Stories())
 	r := engine.GenerateRequest{Prompt: chat.Text(once), MaxTokens: 60}
 	want := generate(t, e, r).Text
 	var wg sync.WaitGroup

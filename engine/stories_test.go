@@ -128,7 +128,7 @@ func TestStoriesChoices(t *testing.T) {
 	}
 }
 
-// The embedded model is the one of the data folder.
+// The stories260K that the module carries is the one of the data folder.
 func TestStoriesEmbedded(t *testing.T) {
 	t.Parallel()
 	e, file := open(t), openModel(t, model.File(testdata.Path(t, "weights/stories260K/stories260K.f32.gguf")))

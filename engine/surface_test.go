@@ -29,13 +29,13 @@ const hermes = `{%- if tools %}[tools]{% for t in tools %} {{ t.function.name }}
 {%- endfor %}
 {%- if add_generation_prompt %}[assistant] {% endif %}`
 
-// chatty is the embedded model with a chat template.
+// chatty is stories260K with a chat template.
 type chatty struct{ template string }
 
 func (c chatty) String() string { return "chatty" }
 
 func (c chatty) Load(ctx context.Context) (*model.Model, error) {
-	m, err := model.Embedded().Load(ctx)
+	m, err := model.Stories().Load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +72,9 @@ func TestLookupChangesNothing(t *testing.T) {
 	t.Parallel()
 	fake := &backendtest.Fake{}
 	for name, e := range map[string]*engine.Engine{
-		"cpu":   openFor(t, model.Embedded()),
-		"fake":  openFor(t, model.Embedded(), engine.WithBackend(fake)),
-		"tight": openFor(t, model.Embedded(), engine.WithStepRows(3)),
+		"cpu":   openFor(t, model.Stories()),
+		"fake":  openFor(t, model.Stories(), engine.WithBackend(fake)),
+		"tight": openFor(t, model.Stories(), engine.WithStepRows(3)),
 	} {
 		for kind, r := range samplings() {
 			plain := generate(t, e, r)
@@ -92,7 +92,7 @@ func TestLookupChangesNothing(t *testing.T) {
 	}
 
 	// A text that repeats itself: the same prompt twice over is one that the model goes on with.
-	e := openFor(t, model.Embedded())
+	e := openFor(t, model.Stories())
 	r := engine.GenerateRequest{Prompt: chat.Text(strings.Repeat(once+"\n", 6)), MaxTokens: 100}
 	plain := generate(t, e, r)
 	r.Lookup = 8
@@ -109,7 +109,7 @@ func TestLookupChangesNothing(t *testing.T) {
 // TestLookupStops ends inside a draft at a stop text and at the limit, as plain decoding does.
 func TestLookupStops(t *testing.T) {
 	t.Parallel()
-	e := openFor(t, model.Embedded())
+	e := openFor(t, model.Stories())
 	for n := 1; n < 40; n += 3 {
 		r := engine.GenerateRequest{Prompt: chat.Text(strings.Repeat(once+"\n", 4)), MaxTokens: n}
 		plain := generate(t, e, r)
@@ -130,7 +130,7 @@ func TestLookupStops(t *testing.T) {
 // differ, and the prompt is computed once.
 func TestChoices(t *testing.T) {
 	t.Parallel()
-	e := openFor(t, model.Embedded())
+	e := openFor(t, model.Stories())
 	r := engine.GenerateRequest{
 		Prompt: chat.Text(once), MaxTokens: 24, N: 4, Seed: 7,
 		Sampling: sample.Settings{Temperature: new(1.0)},
@@ -177,8 +177,8 @@ func TestChoices(t *testing.T) {
 func TestConstraints(t *testing.T) {
 	t.Parallel()
 	for name, e := range map[string]*engine.Engine{
-		"cpu":  openFor(t, model.Embedded()),
-		"fake": openFor(t, model.Embedded(), engine.WithBackend(&backendtest.Fake{Without: 0xff})),
+		"cpu":  openFor(t, model.Stories()),
+		"fake": openFor(t, model.Stories(), engine.WithBackend(&backendtest.Fake{Without: 0xff})),
 	} {
 		for seed := range uint64(12) {
 			r := engine.GenerateRequest{
@@ -211,7 +211,7 @@ func TestConstraints(t *testing.T) {
 // TestForcedTextIsOneStep takes what a grammar forces without a step for each token.
 func TestForcedTextIsOneStep(t *testing.T) {
 	t.Parallel()
-	e := openFor(t, model.Embedded())
+	e := openFor(t, model.Stories())
 	long := constrain.Regexp(`The answer to all of your questions is (yes|no), and that is final`)
 	r := engine.GenerateRequest{Prompt: chat.Text(once), MaxTokens: 200, Constraint: &long}
 	g := generate(t, e, r)

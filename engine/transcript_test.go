@@ -48,7 +48,7 @@ func TestTranscriptFollowsTheTemplate(t *testing.T) {
 	if err != nil || len(files) != 12 {
 		t.Fatalf("%d templates, %v", len(files), err)
 	}
-	base, err := model.Embedded().Load(context.Background())
+	base, err := model.Stories().Load(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ var recalled = map[string]*strings.Replacer{
 // after them, and compares the text with what the template renders of the whole.
 func TestTranscriptOfTools(t *testing.T) {
 	t.Parallel()
-	base, err := model.Embedded().Load(context.Background())
+	base, err := model.Stories().Load(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func answerCalls(t *testing.T, m *model.Model, name string, calls int) {
 // told to drop it.
 func TestTranscriptKeepsReasoning(t *testing.T) {
 	t.Parallel()
-	base, err := model.Embedded().Load(context.Background())
+	base, err := model.Stories().Load(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

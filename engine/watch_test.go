@@ -56,7 +56,7 @@ func TestWatchContinues(t *testing.T) {
 // TestWatchActs stops a reply, and writes into one.
 func TestWatchActs(t *testing.T) {
 	t.Parallel()
-	e := openFor(t, model.Embedded())
+	e := openFor(t, model.Stories())
 	r := engine.GenerateRequest{Prompt: chat.Text(once), MaxTokens: 60}
 	plain := generate(t, e, r)
 	n := 0
@@ -90,7 +90,7 @@ func TestWatchActs(t *testing.T) {
 
 func TestBadWatch(t *testing.T) {
 	t.Parallel()
-	e := openFor(t, model.Embedded())
+	e := openFor(t, model.Stories())
 	do := func(*decide.Result) engine.Action { return engine.Continue() }
 	about := leaves
 	about.State = decide.Text("x")
@@ -112,9 +112,9 @@ func TestBadWatch(t *testing.T) {
 func TestLogProbs(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	e := openFor(t, model.Embedded())
+	e := openFor(t, model.Stories())
 	g := generate(t, e, engine.GenerateRequest{Prompt: chat.Text(once), MaxTokens: 40, LogProbs: true})
-	for name, e := range map[string]*engine.Engine{"whole": e, "pieces": openFor(t, model.Embedded(), blocks(64, 2))} {
+	for name, e := range map[string]*engine.Engine{"whole": e, "pieces": openFor(t, model.Stories(), blocks(64, 2))} {
 		got, err := e.LogProbs(ctx, chat.Text(once), g.Text)
 		if err != nil {
 			t.Fatal(err)

@@ -67,22 +67,30 @@ func (f file) Load(ctx context.Context) (*Model, error) {
 }
 
 // Embedded returns the source of the small model that the module carries: see package embedded.
-func Embedded() Source { return builtin{} }
+func Embedded() Source { return Stories() }
 
-type builtin struct{}
+// Stories returns the source of stories260K, which the module carries too and which writes stories.
+func Stories() Source { return stories{} }
 
-func (builtin) String() string { return "embedded " + embedded.Name }
+type stories struct{}
 
-func (builtin) Load(ctx context.Context) (*Model, error) {
+func (stories) String() string { return "embedded " + embedded.StoriesName }
+
+func (stories) Load(ctx context.Context) (*Model, error) {
+	return carried(ctx, embedded.StoriesName, embedded.Stories)
+}
+
+// carried opens a GGUF file that the module carries.
+func carried(ctx context.Context, name string, weights func() []byte) (*Model, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return shared("embedded", func() (*Model, error) {
-		f, err := gguf.Parse(embedded.Weights())
+	return shared("embedded "+name, func() (*Model, error) {
+		f, err := gguf.Parse(weights())
 		if err != nil {
 			return nil, err
 		}
-		return fromGGUF(embedded.Name, f)
+		return fromGGUF(name, f)
 	})
 }
 

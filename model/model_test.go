@@ -48,7 +48,7 @@ func TestStories(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]model.Source{
-		"embedded":    model.Embedded(),
+		"embedded":    model.Stories(),
 		"gguf":        model.File(testdata.Path(t, "weights/stories260K/stories260K.f32.gguf")),
 		"safetensors": model.File(testdata.Path(t, "weights/stories260K")),
 		"one file":    model.File(testdata.Path(t, "weights/stories260K/model.safetensors")),
@@ -78,10 +78,10 @@ func TestStories(t *testing.T) {
 	}
 }
 
-func TestEmbeddedNeedsNoFile(t *testing.T) {
+func TestStoriesNeedNoFile(t *testing.T) {
 	t.Parallel()
-	a, b := load(t, model.Embedded()), load(t, model.Embedded())
-	if a.Name != embedded.Name || a.Tokenizer.Size() != 512 || a.ID != b.ID || a.ID == [32]byte{} {
+	a, b := load(t, model.Stories()), load(t, model.Stories())
+	if a.Name != embedded.StoriesName || a.Tokenizer.Size() != 512 || a.ID != b.ID || a.ID == [32]byte{} {
 		t.Errorf("%s, %d tokens, id %x and %x", a.Name, a.Tokenizer.Size(), a.ID, b.ID)
 	}
 	if a.Program != b.Program {
@@ -91,7 +91,7 @@ func TestEmbeddedNeedsNoFile(t *testing.T) {
 
 func TestBadPrompts(t *testing.T) {
 	t.Parallel()
-	m := load(t, model.Embedded())
+	m := load(t, model.Stories())
 	for name, c := range map[string]struct {
 		prompt chat.Prompt
 		want   error
@@ -102,7 +102,7 @@ func TestBadPrompts(t *testing.T) {
 		"no tokens":     {chat.Tokens(), model.ErrPrompt, "empty"},
 		"unknown id":    {chat.Tokens(1, 512), model.ErrToken, "id 512, the vocabulary has 512"},
 		"negative id":   {chat.Tokens(-1), model.ErrToken, "id -1"},
-		"no template":   {chat.Messages(chat.User("hi")), chat.ErrNoTemplate, embedded.Name},
+		"no template":   {chat.Messages(chat.User("hi")), chat.ErrNoTemplate, embedded.StoriesName},
 		"mixed":         {chat.Text("x").With(chat.User("hi")), model.ErrPrompt, "added"},
 		"tools on text": {chat.Text("x").WithTools(chat.Tool{Name: "t"}), model.ErrPrompt, "tools"},
 	} {
@@ -138,8 +138,8 @@ func TestBadFiles(t *testing.T) {
 		"absent":          filepath.Join(dir, "none.gguf"),
 		"empty":           write("empty.gguf", ""),
 		"text":            write("text.gguf", "hello, world"),
-		"cut":             write("cut.gguf", string(embedded.Weights()[:5000])),
-		"cut data":        write("data.gguf", string(embedded.Weights()[:len(embedded.Weights())-9])),
+		"cut":             write("cut.gguf", string(embedded.Stories()[:5000])),
+		"cut data":        write("data.gguf", string(embedded.Stories()[:len(embedded.Stories())-9])),
 		"no folder":       write("folder/readme.txt", "x"),
 		"bare folder":     dir,
 		"safetensors":     write("a.safetensors", "x"),
@@ -159,7 +159,7 @@ func TestBadFiles(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := model.Embedded().Load(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := model.Stories().Load(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -175,13 +175,13 @@ func testVocab(t *testing.T) string {
 // TestIdentity tells models apart by their content.
 func TestIdentity(t *testing.T) {
 	t.Parallel()
-	b := slices.Clone(embedded.Weights())
+	b := slices.Clone(embedded.Stories())
 	b[len(b)-1] ^= 1
 	path := filepath.Join(t.TempDir(), "changed.gguf")
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if a, b := load(t, model.Embedded()), load(t, model.File(path)); a.ID == b.ID {
+	if a, b := load(t, model.Stories()), load(t, model.File(path)); a.ID == b.ID {
 		t.Error("two trainings, one identity")
 	}
 }

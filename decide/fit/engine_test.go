@@ -18,7 +18,7 @@ import (
 func TestOnAnEngine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	eng, err := engine.Open(ctx, model.Embedded())
+	eng, err := engine.Open(ctx, model.Stories())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestOnAnEngine(t *testing.T) {
 	if cal, err = decide.LoadCalibrator(&file); err != nil {
 		t.Fatal(err)
 	}
-	with, err := engine.Open(ctx, model.Embedded(), engine.WithCalibrator(cal))
+	with, err := engine.Open(ctx, model.Stories(), engine.WithCalibrator(cal))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestOnAnEngine(t *testing.T) {
 	} {
 		other := *cal
 		change(&other.Binding)
-		if _, err := engine.Open(ctx, model.Embedded(), engine.WithCalibrator(&other)); !errors.Is(err, decide.ErrCalibrator) {
+		if _, err := engine.Open(ctx, model.Stories(), engine.WithCalibrator(&other)); !errors.Is(err, decide.ErrCalibrator) {
 			t.Errorf("another binding: %v", err)
 		}
 	}
@@ -100,12 +100,12 @@ func TestOnAnEngine(t *testing.T) {
 func TestRows(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	eng, err := engine.Open(ctx, model.Embedded())
+	eng, err := engine.Open(ctx, model.Stories())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer eng.Close()
-	m, err := model.Embedded().Load(ctx)
+	m, err := model.Stories().Load(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 // sees the other.
 func Example() {
 	ctx := context.Background()
-	m, err := model.Embedded().Load(ctx)
+	m, err := model.Stories().Load(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return

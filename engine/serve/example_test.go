@@ -18,7 +18,7 @@ import (
 
 // A handler lives in anybody's mux.
 func Example() {
-	eng, err := engine.Open(context.Background(), model.Embedded())
+	eng, err := engine.Open(context.Background(), model.Stories())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -74,7 +74,7 @@ func call(r *http.Request) (int, string) {
 
 // A server of its own ends with an interrupt, after the requests under way.
 func ExampleServer() {
-	eng, err := engine.Open(context.Background(), model.Embedded())
+	eng, err := engine.Open(context.Background(), model.Stories())
 	if err != nil {
 		fmt.Println(err)
 		return

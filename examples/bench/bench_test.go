@@ -42,7 +42,7 @@ func TestEveryKind(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := p.shape()
-		r, err := openRig(ctx, model.Embedded(), cpu.New(), backend.Options{
+		r, err := openRig(ctx, model.Stories(), cpu.New(), backend.Options{
 			Context: s.positions, PoolBlocks: s.pool(), ScratchBlocks: s.scratch(), Rows: s.rows(), Workers: 1,
 		})
 		if err != nil {

@@ -33,7 +33,7 @@ import (
 )
 
 func main() {
-	path := flag.String("model", "", "GGUF file or safetensors folder; empty: the embedded model")
+	path := flag.String("model", "", "GGUF file or safetensors folder; empty: stories260K, which the module carries")
 	threads := flag.Int("threads", 0, "workers; 0: GOMAXPROCS")
 	tests := flag.String("tests", "load,pp128,tg128", "tests, separated by commas")
 	reps := flag.Int("reps", 5, "samples of each test")
@@ -57,7 +57,7 @@ type result struct {
 }
 
 func run(path string, threads int, tests string, reps int, kv, kernels string, asJSON bool) error {
-	src := model.Embedded()
+	src := model.Stories()
 	if path != "" {
 		src = model.File(path)
 	}

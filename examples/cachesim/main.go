@@ -35,7 +35,7 @@ func main() {
 	minutes := flag.Int("minutes", 5, "of each arrival trace to play for the latencies; 0: none")
 	quiet := flag.Bool("q", false, "no progress bar")
 	steps := flag.String("record", "", "measure steps of the CPU backend, write them to this file, and do nothing else")
-	file := flag.String("model", "", "model to record with; empty: the embedded one")
+	file := flag.String("model", "", "model to record with; empty: stories260K, which the module carries")
 	flag.Parse()
 	if *steps != "" {
 		if err := record(context.Background(), os.Stdout, *steps, *file, 2000); err != nil {

@@ -46,7 +46,7 @@ func record(ctx context.Context, w io.Writer, path, model string, steps int) err
 
 // measure runs traffic of the real scheduler on the CPU backend.
 func measure(ctx context.Context, file string, steps int) ([]sched.Sample, error) {
-	src := model.Embedded()
+	src := model.Stories()
 	if file != "" {
 		src = model.File(file)
 	}

@@ -26,13 +26,13 @@ const template = `{%- if tools %}{% for t in tools %}{{ t | tojson }}{% endfor %
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}`
 
-// source is the embedded model with a chat template.
+// source is stories260K with a chat template.
 type source struct{}
 
-func (source) String() string { return "embedded, with a template" }
+func (source) String() string { return "stories260K, with a template" }
 
 func (source) Load(ctx context.Context) (*model.Model, error) {
-	m, err := model.Embedded().Load(ctx)
+	m, err := model.Stories().Load(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ import (
 )
 
 type settings struct {
-	large, small string // model files; empty: the embedded model
+	large, small string // model files; empty: stories260K
 	tokens       int    // of the agent's prompt
 	decode       int    // tokens of the real call
 	picture      string
@@ -39,8 +39,8 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.StringVar(&s.large, "model", "", "the agent's model: GGUF file or safetensors folder; empty: the embedded model")
-	flag.StringVar(&s.small, "router", "", "the small model; empty: the embedded model")
+	flag.StringVar(&s.large, "model", "", "the agent's model: GGUF file or safetensors folder; empty: stories260K")
+	flag.StringVar(&s.small, "router", "", "the small model; empty: stories260K")
 	flag.IntVar(&s.tokens, "tokens", 300, "tokens of the agent's prompt")
 	flag.IntVar(&s.decode, "decode", 32, "tokens that the real call writes")
 	flag.StringVar(&s.picture, "png", "", "file to draw to; empty: none")
@@ -118,7 +118,7 @@ func measure(ctx context.Context, s settings, way func(context.Context, *engine.
 
 func source(path string) model.Source {
 	if path == "" {
-		return model.Embedded()
+		return model.Stories()
 	}
 	return model.File(path)
 }

@@ -42,7 +42,7 @@ func TestTax(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	open := func() *engine.Engine {
-		e, err := engine.Open(ctx, model.Embedded())
+		e, err := engine.Open(ctx, model.Stories())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,17 +1,17 @@
-// Package embedded carries the model that the module ships: stories260K, a Llama of 260 thousand
+// Package embedded carries the models that the module ships: stories260K, a Llama of 260 thousand
 // parameters trained on short stories (karpathy/tinyllamas, MIT, see stories260K.LICENSE). It writes
 // stories; its decisions mean nothing.
 //
-// A program that does not call [Weights] does not carry the file.
+// A program that does not call [Stories] does not carry the file.
 package embedded
 
 import _ "embed"
 
 //go:embed stories260K.gguf
-var weights []byte
+var stories []byte
 
-// Name is the model's name.
-const Name = "stories260K"
+// StoriesName is the name of the model of [Stories].
+const StoriesName = "stories260K"
 
-// Weights returns the GGUF file. It must not be changed.
-func Weights() []byte { return weights }
+// Stories returns the GGUF file of stories260K. It must not be changed.
+func Stories() []byte { return stories }

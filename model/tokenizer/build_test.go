@@ -74,10 +74,10 @@ func encode(t testing.TB, file any) []byte {
 	return b
 }
 
-// stories is the vocabulary of the embedded model: SentencePiece with byte fallback.
+// stories is the vocabulary of stories260K: SentencePiece with byte fallback.
 func stories(t testing.TB) *Tokenizer {
 	t.Helper()
-	f, err := gguf.Parse(embedded.Weights())
+	f, err := gguf.Parse(embedded.Stories())
 	if err != nil {
 		t.Fatal(err)
 	}

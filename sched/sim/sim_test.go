@@ -256,8 +256,8 @@ func TestFitPredictsTheOtherHalf(t *testing.T) {
 	}
 }
 
-// TestFitPredictsTheCPUBackend: testdata/cpu-steps.csv was recorded on two cores with the embedded
-// model (go run ./examples/cachesim -record). Fitted on its odd steps, the model predicts the even
+// TestFitPredictsTheCPUBackend: testdata/cpu-steps.csv was recorded on two cores with
+// stories260K (go run ./examples/cachesim -record). Fitted on its odd steps, the model predicts the even
 // ones within 20 %.
 func TestFitPredictsTheCPUBackend(t *testing.T) {
 	t.Parallel()

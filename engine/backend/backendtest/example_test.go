@@ -13,7 +13,7 @@ import (
 // A fake tells what a device would pass over: here a context that names a row nobody has written.
 func ExampleFake() {
 	ctx := context.Background()
-	m, err := model.Embedded().Load(ctx)
+	m, err := model.Stories().Load(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -14,7 +14,7 @@ import (
 // A step by hand: three tokens into block 0, and the most likely token after them.
 func Example() {
 	ctx := context.Background()
-	m, err := model.Embedded().Load(ctx)
+	m, err := model.Stories().Load(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}

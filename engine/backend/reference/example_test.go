@@ -14,7 +14,7 @@ import (
 // Two steps: a prompt into block 3, then one row that continues it.
 func Example() {
 	ctx := context.Background()
-	m, err := model.Embedded().Load(ctx)
+	m, err := model.Stories().Load(ctx)
 	if err != nil {
 		fmt.Println(err)
 		return
