@@ -37,6 +37,7 @@ type Engine struct {
 	err error // of releasing, valid after done
 
 	grammar grammar
+	calls   grammar // of the arguments of calls, where they hold control tokens
 }
 
 // Open loads a model, reserves its KV memory and starts the engine. The caller closes it.

@@ -252,7 +252,7 @@ func (g *generation) resolveReply(e *Engine, r *GenerateRequest, in *input) (err
 	if !slices.ContainsFunc(in.tokens, func(id int32) bool { return !e.model.Tokenizer.IsControl(id) }) {
 		g.reply.emit.stream = e.model.Tokenizer.NewStream(skip) // the text begins here
 	}
-	if g.guide, err = e.guideOf(r, format, in.tools); err != nil {
+	if g.guide, err = e.guideOf(r, format, in); err != nil {
 		return err
 	}
 	g.thinkOpen = -1

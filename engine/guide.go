@@ -2,17 +2,10 @@ package engine
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
-	"sync"
-	"unicode"
 
 	"github.com/hotpath-go/hotpath/engine/constrain"
 	"github.com/hotpath-go/hotpath/engine/sample"
-	"github.com/hotpath-go/hotpath/model/chat"
-	"github.com/hotpath-go/hotpath/model/chat/parse"
 	"github.com/hotpath-go/hotpath/model/tokenizer"
 )
 
@@ -21,18 +14,22 @@ import (
 type guide struct {
 	tok     *tokenizer.Tokenizer
 	stages  []stage
-	started bool // the first stage is a grammar under way
+	started bool // the first stage is a grammar, or free text, under way
 	state   constrain.State
-	text    []byte // what that grammar wrote
+	text    []byte // what was written in it
 	ends    []int32
 	jump    bool // forced text is taken in one step
 	mask    sample.Mask
+	free    sample.Mask // of free text
+	mode    tokenizer.Mode
 	forced  []byte
 }
 
-// stage is a run of forced tokens, or a grammar and what follows from the text it wrote.
+// stage is a run of forced tokens, or free text up to a marker, or a grammar and what follows from the
+// text it wrote.
 type stage struct {
 	tokens  []int32
+	until   string
 	grammar *constrain.Grammar
 	then    func(text string) []stage
 }
@@ -42,6 +39,16 @@ type stage struct {
 func (g *guide) next() (forced []int32, mask sample.Mask) {
 	for len(g.stages) > 0 {
 		p := &g.stages[0]
+		if p.until != "" {
+			if g.started && bytes.HasSuffix(g.text, []byte(p.until)) {
+				g.close()
+				continue
+			}
+			if !g.started {
+				g.text, g.started = g.text[:0], true
+			}
+			return forced, g.free
+		}
 		if p.grammar == nil {
 			forced = append(forced, p.tokens...)
 			g.stages = g.stages[1:]
@@ -69,7 +76,7 @@ func (g *guide) leap() []int32 {
 	if len(g.forced) == 0 {
 		return nil
 	}
-	ids := g.tok.EncodeInside(nil, string(g.forced), tokenizer.Text)
+	ids := g.tok.EncodeInside(nil, string(g.forced), g.mode)
 	taken := ids[:0]
 	for _, id := range ids[:max(len(ids)-1, 0)] {
 		t, _ := g.tok.Token(id)
@@ -97,6 +104,11 @@ func (g *guide) goesOn() bool {
 // accept moves on by a chosen token. keep is false for an end token that ends a grammar with stages
 // after it: it is no part of the reply.
 func (g *guide) accept(id int32) (keep bool, err error) {
+	t, _ := g.tok.Token(id)
+	if len(g.stages) > 0 && g.stages[0].until != "" {
+		g.text = append(g.text, t.Bytes...)
+		return true, nil
+	}
 	if slices.Contains(g.ends, id) {
 		if last := len(g.stages) == 1 && g.stages[0].then == nil; last {
 			return true, nil
@@ -107,128 +119,15 @@ func (g *guide) accept(id int32) (keep bool, err error) {
 	if err := g.state.Accept(id); err != nil {
 		return false, err
 	}
-	t, _ := g.tok.Token(id)
 	g.text = append(g.text, t.Bytes...)
 	return true, nil
 }
 
-// close ends the grammar under way.
+// close ends the stage under way.
 func (g *guide) close() {
 	p := g.stages[0]
 	g.stages, g.started = g.stages[1:], false
 	if p.then != nil {
 		g.stages = append(p.then(string(g.text)), g.stages...)
 	}
-}
-
-// grammar is an engine's compiler of constraints.
-type grammar struct {
-	once     sync.Once
-	compiler *constrain.Compiler
-	err      error
-}
-
-// grammars returns the engine's compiler of constraints, made when first needed.
-func (e *Engine) grammars() (*constrain.Compiler, error) {
-	e.grammar.once.Do(func() {
-		t := e.model.Tokenizer
-		v := constrain.Vocab{Tokens: make([][]byte, t.Size()), End: t.EOG()}
-		for id := range v.Tokens {
-			if tok, ok := t.Token(int32(id)); ok && !t.IsControl(int32(id)) {
-				v.Tokens[id] = tok.Bytes
-			}
-		}
-		e.grammar.compiler, e.grammar.err = constrain.NewCompiler(v, constrain.Options{})
-	})
-	return e.grammar.compiler, e.grammar.err
-}
-
-// guideOf returns what the constraint or the tool choice of a request means for its reply; nil for
-// nothing.
-func (e *Engine) guideOf(r *GenerateRequest, format parse.Format, tools []chat.Tool) (*guide, error) {
-	choice := r.ToolChoice
-	if choice == ToolAuto || choice == ToolNone {
-		choice = ""
-	}
-	if r.Constraint == nil && choice == "" {
-		return nil, nil
-	}
-	if r.Constraint != nil && choice != "" {
-		return nil, fmt.Errorf("%w: Constraint: given together with ToolChoice %q", ErrRequest, choice)
-	}
-	if format.Channels() {
-		return nil, fmt.Errorf("%w: Constraint, ToolChoice: not supported for replies in the format %s", ErrRequest, format)
-	}
-	c, err := e.grammars()
-	if err != nil {
-		return nil, err
-	}
-	g := &guide{tok: e.model.Tokenizer, ends: e.model.Tokenizer.EOG(), jump: !r.LogProbs && r.TopLogProbs == 0}
-	if r.Constraint != nil {
-		grammar, err := c.Compile(*r.Constraint)
-		if err != nil {
-			return nil, fmt.Errorf("%w: Constraint: %w", ErrRequest, err)
-		}
-		g.stages = []stage{{grammar: grammar}}
-		return g, nil
-	}
-	g.stages, err = e.callStages(c, tools, choice, format)
-	return g, err
-}
-
-// objectSchema returns the schema of a call's arguments, which are an object whether it says so or not.
-func objectSchema(parameters []byte) []byte {
-	body := bytes.TrimSpace(parameters)
-	if len(body) == 0 {
-		return []byte(`{"type":"object","additionalProperties":false}`)
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(body, &fields) != nil || fields["type"] != nil {
-		return body // refused by the compiler, or complete
-	}
-	if len(fields) == 0 {
-		return []byte(`{"type":"object"}`)
-	}
-	return append([]byte(`{"type":"object",`), body[1:]...)
-}
-
-// callStages writes one call of a tool: the one chosen, or any where one is required.
-func (e *Engine) callStages(c *constrain.Compiler, tools []chat.Tool, choice string, format parse.Format) ([]stage, error) {
-	shape, ok := format.CallShape()
-	if !ok {
-		return nil, fmt.Errorf("%w: ToolChoice: %q, not supported for calls in the format %s", ErrRequest, choice, format)
-	}
-	// Names are text: nothing in them is a control token.
-	name := func(s string) stage { return stage{tokens: e.model.Tokenizer.EncodeInside(nil, s, tokenizer.Text)} }
-	text := func(s string) stage { return stage{tokens: e.model.Tokenizer.EncodeInside(nil, s, tokenizer.Special)} }
-	arguments := map[string]*constrain.Grammar{}
-	var names []string
-	for _, t := range tools {
-		if choice != ToolRequired && t.Name != choice {
-			continue
-		}
-		if strings.ContainsFunc(t.Name, func(r rune) bool { return strings.ContainsRune("\"\\<>|", r) || unicode.IsControl(r) }) || t.Name == "" {
-			return nil, fmt.Errorf("%w: tool %q: Name: empty, or with a quote, backslash, angle, bar or control character", ErrRequest, t.Name)
-		}
-		grammar, err := c.Compile(constrain.JSONSchema(objectSchema(t.Parameters), constrain.WhitespaceNone))
-		if err != nil {
-			return nil, fmt.Errorf("%w: tool %q: Parameters: %w", ErrRequest, t.Name, err)
-		}
-		arguments[t.Name] = grammar
-		names = append(names, t.Name)
-	}
-	switch len(names) {
-	case 0:
-		return nil, fmt.Errorf("%w: ToolChoice: %q, the prompt has %d tools and none of that name", ErrRequest, choice, len(tools))
-	case 1:
-		return []stage{text(shape.Open), name(names[0]), text(shape.Middle), {grammar: arguments[names[0]]}, text(shape.Close)}, nil
-	}
-	pick, err := c.Compile(constrain.Choice(names...))
-	if err != nil {
-		return nil, fmt.Errorf("%w: ToolChoice: %w", ErrRequest, err)
-	}
-	middle, closing := text(shape.Middle), text(shape.Close)
-	return []stage{text(shape.Open), {grammar: pick, then: func(name string) []stage {
-		return []stage{middle, {grammar: arguments[name]}, closing}
-	}}}, nil
 }

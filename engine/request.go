@@ -39,7 +39,8 @@ type GenerateRequest struct {
 	// Constraint says what the reply must be; it applies after a reasoning section. Nil: nothing.
 	Constraint *constrain.Spec
 	// ToolChoice is ToolAuto, ToolNone, ToolRequired, or the name of the tool to call. It constrains
-	// the reply and never changes how the prompt is rendered.
+	// the reply, in the writing of the model's own calls, and never changes how the prompt is rendered.
+	// Where that writing has no way to spell a tool's or a property's name, the request is ErrRequest.
 	ToolChoice string
 	N          int // continuations, each with its own random numbers; 0: 1
 	// Lookup is how many tokens are guessed at a time, from what followed the same words before, and

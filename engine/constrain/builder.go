@@ -20,6 +20,7 @@ const unlimited = math.MaxUint32
 type builder struct {
 	limit  int // states
 	fixed  int // states of JSON strings
+	text   *dfa
 	states []state
 	rules  []rule
 	keyed  map[string]int32
@@ -32,7 +33,7 @@ type check struct {
 }
 
 func newBuilder(limit int, text *dfa) *builder {
-	b := &builder{limit: limit, fixed: len(text.states), states: slices.Clone(text.states), keyed: map[string]int32{}}
+	b := &builder{limit: limit, text: text, fixed: len(text.states), states: slices.Clone(text.states), keyed: map[string]int32{}}
 	for i := range b.states { // finish writes to them
 		b.states[i].edges = slices.Clone(b.states[i].edges)
 	}

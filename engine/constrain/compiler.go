@@ -110,13 +110,14 @@ const (
 	WhitespaceAny
 )
 
-// Spec is a constraint: what the whole text must be. Make one with JSONSchema, Regexp, Choice,
-// Literal, Sequence or OneOf.
+// Spec is a constraint: what the whole text must be. Make one with JSONSchema, Arguments, Regexp,
+// Choice, Literal, Sequence or OneOf.
 type Spec struct {
-	kind  specKind
-	space Whitespace
-	texts []string
-	parts []Spec
+	kind   specKind
+	space  Whitespace
+	values Values
+	texts  []string
+	parts  []Spec
 }
 
 type specKind uint8
@@ -128,6 +129,7 @@ const (
 	specChoice
 	specSequence
 	specOneOf
+	specArguments
 )
 
 // JSONSchema constrains to JSON values that satisfy a schema; see the package comment for the
@@ -154,7 +156,7 @@ func OneOf(parts ...Spec) Spec { return Spec{kind: specOneOf, parts: parts} }
 
 // append writes the constraint so that no two different ones are written alike.
 func (s Spec) append(dst []byte) []byte {
-	dst = append(dst, byte(s.kind), byte(s.space))
+	dst = append(dst, byte(s.kind), byte(s.space), byte(s.values))
 	dst = binary.AppendUvarint(dst, uint64(len(s.texts)))
 	for _, t := range s.texts {
 		dst = append(binary.AppendUvarint(dst, uint64(len(t))), t...)
@@ -177,6 +179,8 @@ func (s Spec) build(b *builder, depth int) (int32, error) {
 			return 0, fmt.Errorf("%w: white space %d, want at most %d", ErrSpec, s.space, WhitespaceAny)
 		}
 		return compileSchema(b, []byte(s.texts[0]), s.space)
+	case specArguments:
+		return compileArguments(b, []byte(s.texts[0]), s.notation())
 	case specRegexp:
 		return b.shared("regexp "+s.texts[0], func() (*dfa, error) { return pattern(s.texts[0], false, runeBytes, b.room()) })
 	case specChoice:

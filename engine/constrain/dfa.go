@@ -45,7 +45,8 @@ func (s *state) step(b byte) *edge {
 }
 
 // combine returns the automaton of the texts that a accepts and for which keep holds of whether
-// b accepts them: both (intersection), or a alone (difference). Neither may have calls.
+// b accepts them: both (intersection), or a alone (difference). Neither may have calls; flags are
+// those of a.
 func combine(a, b *dfa, both bool, limit int) (*dfa, error) {
 	type pair struct{ a, b int32 } // b is -1 where it has failed
 	index := map[pair]int32{{0, 0}: 0}
@@ -84,7 +85,7 @@ func combine(a, b *dfa, both bool, limit int) (*dfa, error) {
 						index[q] = n
 						pairs = append(pairs, q)
 					}
-					s.edges = append(s.edges, edge{lo: byte(lo), hi: byte(hi), to: n})
+					s.edges = append(s.edges, edge{lo: byte(lo), hi: byte(hi), flag: e.flag, to: n})
 				}
 				lo = hi + 1
 			}
@@ -134,7 +135,7 @@ func (d *dfa) trim() *dfa {
 				continue
 			}
 			e.to = at[e.to]
-			if k := len(kept) - 1; k >= 0 && kept[k].to == e.to && kept[k].hi+1 == e.lo {
+			if k := len(kept) - 1; k >= 0 && kept[k].to == e.to && kept[k].flag == e.flag && kept[k].hi+1 == e.lo {
 				kept[k].hi = e.hi
 			} else {
 				kept = append(kept, e)

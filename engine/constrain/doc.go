@@ -1,5 +1,5 @@
-// Package constrain compiles constraints on a text (JSON Schema, regular expressions, lists of
-// choices, and sequences of these) to automata over tokens, whose masks say which tokens may
+// Package constrain compiles constraints on a text (JSON Schema, arguments of tool calls, regular
+// expressions, lists of choices, and sequences of these) to automata over tokens, whose masks say which tokens may
 // come next.
 //
 // A [Compiler] belongs to one vocabulary and caches the grammars it compiles. A [Grammar] gives
@@ -52,4 +52,12 @@
 //     treated specially, with only the escapes that JSON requires; all other strings with
 //     every valid escape, and never a lone surrogate;
 //   - values of enum and const in compact form.
+//
+// # Arguments
+//
+// [Arguments] writes the arguments of a tool call in the [Notation] of formats that do not use one
+// JSON object for them. It takes the same schemas, with these differences: only the properties that
+// the schema lists are written; a name that the notation cannot spell is ErrUnsupported; no string
+// holds the notation's mark; and with ValuesText a string is never written that a reader, who tries
+// the types that the argument's schema names, would take for one of the others.
 package constrain

@@ -207,37 +207,8 @@ func (n *node) get(name string) *node {
 
 // appendJSON appends the value in compact form, whole numbers without a fraction.
 func (n *node) appendJSON(dst []byte) []byte {
-	switch n.kind {
-	case kindNull:
-		return append(dst, "null"...)
-	case kindBool:
-		return strconv.AppendBool(dst, n.bool)
-	case kindString:
-		return append(append(append(dst, '"'), jsonText(n.text)...), '"')
-	case kindNumber:
-		if n.number.IsInt() && len(n.number.Num().String()) <= maxDigits {
-			return n.number.Num().Append(dst, 10)
-		}
-		return append(dst, n.text...)
-	case kindArray:
-		dst = append(dst, '[')
-		for i, item := range n.items {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = item.appendJSON(dst)
-		}
-		return append(dst, ']')
-	}
-	dst = append(dst, '{')
-	for i, m := range n.members {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(append(append(dst, '"'), jsonText(m.name)...), `":`...)
-		dst = m.value.appendJSON(dst)
-	}
-	return append(dst, '}')
+	s := jsonStyle()
+	return s.append(dst, n)
 }
 
 // key is a text that two values share exactly when JSON Schema calls them equal: numbers by

@@ -56,6 +56,8 @@ func (o *outcome) size() int { return 4*len(o.tokens) + 4*len(o.mask) + 8*len(o.
 // root returns the outcome of a head.
 func (g *Grammar) root(h head) *outcome {
 	p := place{h.q, h.left, h.need}
+	// No token has more characters than bytes.
+	p.left, p.need = min(p.left, uint32(g.trie.longest)), min(p.need, uint32(g.trie.longest)+1)
 	text := g.text.at(g.trie, h.q)
 	if text != nil { // no token has more characters than text.ticks
 		p.left, p.need = min(p.left, uint32(text.ticks)), min(p.need, uint32(text.ticks)+1)

@@ -33,10 +33,16 @@ const maxName = 1 << 14
 const maxRegions = 64
 
 // object adds an object: its known properties in the schema's order, then others.
-func (c *schemaCompiler) object(n *nfa, start, accept int32, all []*facts) error {
+func (c *schemaCompiler) object(n *nfa, start, accept int32, all []*facts, l layout) error {
 	props, others, err := c.properties(all)
+	if err == nil && (l.closed || c.avoid != "") {
+		err = c.checkNames(props, !l.closed)
+	}
 	if err != nil {
 		return err
+	}
+	if l.closed {
+		others = nil
 	}
 	least, most, needed := 0, -1, 0
 	for _, f := range all {
@@ -87,9 +93,9 @@ func (c *schemaCompiler) object(n *nfa, start, accept int32, all []*facts) error
 	}
 	// place i is before property i; named, behind its name; later, behind the value before place i.
 	place, named, later := grid(n, len(props)+1), grid(n, len(props)), grid(n, len(props)+1)
-	open := c.ws(n, n.after(start, "{"))
+	open := c.ws(n, n.after(start, l.open))
 	end := n.node()
-	n.text(c.ws(n, end), accept, "}")
+	n.text(c.ws(n, end), accept, l.close)
 	n.empty(open, place[0][0])
 	if least == 0 && needed == 0 {
 		n.empty(open, end)
@@ -112,7 +118,7 @@ func (c *schemaCompiler) object(n *nfa, start, accept int32, all []*facts) error
 			return fmt.Errorf("%w: a property name of %d bytes, limit %d", ErrLimit, len(p.name), maxName)
 		}
 	}
-	names := newNames(props)
+	names := newNames(props, l.key)
 	other := grid(n, 1)[0] // where properties of other names start
 	for k := range counts {
 		at := map[nameNode]int32{}
@@ -120,13 +126,13 @@ func (c *schemaCompiler) object(n *nfa, start, accept int32, all []*facts) error
 		for i := range place {
 			if to >= 0 {
 				if first := names.first(0, i); first <= mustBy[i] && first < len(props) {
-					n.text(place[i][k], names.spell(n, at, nameNode{0, first}, mustBy[first], func(i int) int32 { return named[i][k] }), `"`)
+					n.empty(place[i][k], names.spell(n, at, nameNode{0, first}, mustBy[first], func(i int) int32 { return named[i][k] }))
 				}
 				if mustBy[i] == len(props) {
 					n.empty(place[i][k], other[k])
 				}
 			}
-			n.empty(c.gap(n, n.after(later[i][k], ",")), place[i][k])
+			n.empty(c.gap(n, n.after(later[i][k], l.join)), place[i][k])
 			if mustBy[i] == len(props) && (!counted || k >= least) {
 				n.empty(later[i][k], end)
 			}
@@ -135,16 +141,33 @@ func (c *schemaCompiler) object(n *nfa, start, accept int32, all []*facts) error
 			continue
 		}
 		for i, p := range props {
-			n.call(c.gap(n, n.after(c.ws(n, named[i][k]), ":")), later[i+1][to], c.rule(p.value))
+			r, err := l.value(p.value)
+			if err != nil {
+				return err
+			}
+			from, behind := named[i][k], n.node()
+			if l.colon {
+				from = c.gap(n, n.after(c.ws(n, from), ":"))
+			}
+			n.call(from, behind, r)
+			n.text(behind, later[i+1][to], l.after)
 		}
 		for _, r := range others {
 			at := n.node()
 			if r.key == nil {
-				n.call(other[k], at, c.b.freeString(0, -1))
+				s, err := c.anyString(0, -1)
+				if err != nil {
+					return err
+				}
+				n.call(other[k], at, s)
 			} else {
-				key, quote := n.after(other[k], `"`), n.node()
-				n.embed(key, quote, r.key)
-				n.text(quote, at, `"`)
+				d, err := c.within(r.key)
+				if err != nil {
+					return err
+				}
+				key, quote := n.after(other[k], c.style.quote), n.node()
+				n.embed(key, quote, d)
+				n.text(quote, at, c.style.quote)
 			}
 			n.call(c.gap(n, n.after(c.ws(n, at), ":")), later[len(props)][to], c.rule(r.value))
 		}
@@ -166,11 +189,11 @@ type nameEntry struct {
 // nameNode is a node of the tree together with the first property below it that may come.
 type nameNode struct{ node, first int }
 
-func newNames(props []property) *names {
+func newNames(props []property, key func(name string) string) *names {
 	t := &names{nodes: []nameEntry{{}}}
 	for i, p := range props {
 		at := 0
-		for _, b := range []byte(jsonText(p.name) + `"`) {
+		for _, b := range []byte(key(p.name)) {
 			t.nodes[at].below = append(t.nodes[at].below, i)
 			k := bytes.IndexByte(t.nodes[at].bytes, b)
 			if k < 0 {
@@ -203,7 +226,7 @@ func (t *names) spell(n *nfa, at map[nameNode]int32, from nameNode, last int, do
 		return node
 	}
 	entry := &t.nodes[from.node]
-	if len(entry.child) == 0 { // behind the closing quote, which no name goes on from
+	if len(entry.child) == 0 { // behind the end of a key, which no name goes on from
 		return done(from.first)
 	}
 	node := n.node()
@@ -291,13 +314,13 @@ func (c *schemaCompiler) properties(all []*facts) ([]property, []region, error) 
 	if closed(all) {
 		return props, nil, nil
 	}
-	every, err := lengths(0, -1, c.b.room())
+	every, err := lengths(0, -1, c.b.room(), c.style.spell())
 	if err != nil {
 		return nil, nil, err
 	}
 	var known []string
 	for _, p := range props {
-		known = append(known, jsonText(p.name))
+		known = append(known, c.style.text(p.name))
 	}
 	taken, err := words(known, c.b.room())
 	if err == nil {
@@ -317,7 +340,7 @@ func (c *schemaCompiler) properties(all []*facts) ([]property, []region, error) 
 	}
 	regions := []region{{key: every, match: map[string]bool{}}}
 	for _, src := range patterns {
-		d, err := pattern(src, true, jsonBytes, c.b.room())
+		d, err := pattern(src, true, c.style.spell(), c.b.room())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -446,14 +469,14 @@ func (c *schemaCompiler) nameSchema(n *node) (*dfa, error) {
 				return nil, err
 			}
 			if ok && v.kind == kindString {
-				texts = append(texts, jsonText(v.text))
+				texts = append(texts, c.style.text(v.text))
 			}
 		}
 		return words(texts, c.b.room())
 	}
-	d, low, high, err := c.content(all)
+	d, low, high, err := c.content(all, c.style.raw)
 	if err == nil && d == nil && (low > 0 || high >= 0) {
-		return lengths(low, high, c.b.room())
+		return lengths(low, high, c.b.room(), c.style.spell())
 	}
 	return d, err
 }

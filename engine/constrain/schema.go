@@ -11,22 +11,26 @@ import (
 // satisfy together. A reference, like an alternative, only adds to the set, so a recursive
 // schema ends as soon as a set comes back.
 type schemaCompiler struct {
-	b      *builder
-	space  Whitespace
-	root   *node
-	read   map[int32]*facts
-	anchor map[string]*node
-	rules  map[string]int32
-	queue  []job
-	apart  []apart // sets of schemas that no value may satisfy
-	keys   map[string]*dfa
-	checks int
-	count  int32 // nodes
+	b        *builder
+	space    Whitespace
+	style    style
+	avoid    string // no string may hold it; empty: nothing
+	notation Notation
+	root     *node
+	read     map[int32]*facts
+	anchor   map[string]*node
+	rules    map[string]int32
+	queue    []job
+	apart    []apart // sets of schemas that no value may satisfy
+	keys     map[string]*dfa
+	checks   int
+	count    int32 // nodes
 }
 
 type job struct {
 	rule  int32
 	items []item
+	form  form
 }
 
 // item is a schema, or one part of it.
@@ -51,12 +55,24 @@ type apart struct {
 
 // compileSchema adds the rules of a schema document and returns the one of its root.
 func compileSchema(b *builder, doc []byte, space Whitespace) (int32, error) {
-	root, count, err := parseJSON(doc)
+	c, err := newSchemaCompiler(b, doc, space)
 	if err != nil {
 		return 0, err
 	}
-	c := &schemaCompiler{b: b, space: space, root: root, count: count, read: map[int32]*facts{}, rules: map[string]int32{}, keys: map[string]*dfa{}}
-	start := c.rule([]item{{root, whole}})
+	return c.compile(form{})
+}
+
+func newSchemaCompiler(b *builder, doc []byte, space Whitespace) (*schemaCompiler, error) {
+	root, count, err := parseJSON(doc)
+	return &schemaCompiler{
+		b: b, space: space, style: jsonStyle(), root: root, count: count,
+		read: map[int32]*facts{}, rules: map[string]int32{}, keys: map[string]*dfa{},
+	}, err
+}
+
+// compile adds the rules and returns the one of the root.
+func (c *schemaCompiler) compile(f form) (int32, error) {
+	start := c.ruleIn(f, []item{{c.root, whole}})
 	for len(c.queue) > 0 {
 		j := c.queue[0]
 		c.queue = c.queue[1:]
@@ -65,15 +81,17 @@ func compileSchema(b *builder, doc []byte, space Whitespace) (int32, error) {
 		}
 	}
 	for _, a := range c.apart {
-		b.empty(a.rule, a.err)
+		c.b.empty(a.rule, a.err)
 	}
 	return start, nil
 }
 
 // rule returns the rule of a set of schemas and sees to it that it gets built.
-func (c *schemaCompiler) rule(items []item) int32 {
+func (c *schemaCompiler) rule(items []item) int32 { return c.ruleIn(form{}, items) }
+
+func (c *schemaCompiler) ruleIn(f form, items []item) int32 {
 	items = unique(items)
-	key := make([]byte, 0, 5*len(items))
+	key := append(make([]byte, 0, 2+5*len(items)), byte(f.part), byte(f.named))
 	for _, i := range items {
 		key = append(binary.LittleEndian.AppendUint32(key, uint32(i.n.id)), byte(i.part))
 	}
@@ -82,7 +100,7 @@ func (c *schemaCompiler) rule(items []item) int32 {
 	}
 	r := c.b.reserve()
 	c.rules[string(key)] = r
-	c.queue = append(c.queue, job{r, items})
+	c.queue = append(c.queue, job{r, items, f})
 	return r
 }
 
@@ -171,7 +189,7 @@ func (c *schemaCompiler) build(j job) error {
 	n := c.b.nfa()
 	start, accept := n.node(), n.node()
 	if len(groups) == 0 {
-		if err := c.value(n, start, accept, owns); err != nil {
+		if err := c.value(n, start, accept, owns, j.form); err != nil {
 			return err
 		}
 		return c.b.define(j.rule, n, start, accept)
@@ -200,13 +218,13 @@ func (c *schemaCompiler) build(j job) error {
 		}
 	}
 	for _, a := range alternatives {
-		n.call(start, accept, c.rule(append(of(a), rest...)))
+		n.call(start, accept, c.ruleIn(j.form, append(of(a), rest...)))
 	}
 	return c.b.define(j.rule, n, start, accept)
 }
 
 // value adds what a set of schemas without alternatives allows.
-func (c *schemaCompiler) value(n *nfa, start, accept int32, owns []item) error {
+func (c *schemaCompiler) value(n *nfa, start, accept int32, owns []item, f form) error {
 	kinds := kindAll
 	var all []*facts
 	var enum *facts
@@ -236,6 +254,15 @@ func (c *schemaCompiler) value(n *nfa, start, accept int32, owns []item) error {
 			}
 		}
 	}
+	if f.part == arguments {
+		switch {
+		case enum != nil:
+			return fmt.Errorf("%w: a list of whole arguments, in this format of calls", ErrUnsupported)
+		case kinds&kindObject != 0:
+			return c.object(n, start, accept, all, c.argumentsLayout())
+		}
+		return nil
+	}
 	if enum != nil {
 		var texts []string
 		for _, v := range enum.enum {
@@ -243,8 +270,12 @@ func (c *schemaCompiler) value(n *nfa, start, accept int32, owns []item) error {
 			if err != nil {
 				return err
 			}
-			if ok {
-				texts = append(texts, string(v.appendJSON(nil)))
+			switch {
+			case !ok || !c.writable(v):
+			case f.part == argument && v.kind == kindString:
+				texts = append(texts, v.text)
+			default:
+				texts = append(texts, string(c.style.append(nil, v)))
 			}
 		}
 		d, err := words(texts, c.b.room())
@@ -254,12 +285,20 @@ func (c *schemaCompiler) value(n *nfa, start, accept int32, owns []item) error {
 		n.embed(start, accept, d)
 		return nil
 	}
+	if f.part == argument {
+		return c.textValue(n, start, accept, all, kinds, f.named)
+	}
+	return c.values(n, start, accept, all, kinds)
+}
+
+// values adds the values of some types that a set of schemas allows.
+func (c *schemaCompiler) values(n *nfa, start, accept int32, all []*facts, kinds kind) error {
 	if kinds&kindNull != 0 {
-		n.text(start, accept, "null")
+		n.text(start, accept, c.style.null)
 	}
 	if kinds&kindBool != 0 {
-		n.text(start, accept, "true")
-		n.text(start, accept, "false")
+		n.text(start, accept, c.style.yes)
+		n.text(start, accept, c.style.no)
 	}
 	if kinds&kindInteger != 0 {
 		r, err := c.number(all, kinds&kindNumber == 0)
@@ -281,7 +320,7 @@ func (c *schemaCompiler) value(n *nfa, start, accept int32, owns []item) error {
 		}
 	}
 	if kinds&kindObject != 0 {
-		return c.object(n, start, accept, all)
+		return c.object(n, start, accept, all, c.objectLayout())
 	}
 	return nil
 }
@@ -316,25 +355,32 @@ func (c *schemaCompiler) number(all []*facts, integer bool) (int32, error) {
 
 // string returns the rule of the strings, with their quotes.
 func (c *schemaCompiler) string(all []*facts) (int32, error) {
-	d, low, high, err := c.content(all)
+	d, low, high, err := c.content(all, c.style.raw)
 	if err != nil {
 		return 0, err
 	}
 	if d == nil {
-		return c.b.freeString(low, high), nil
+		return c.anyString(low, high)
+	}
+	if d, err = c.within(d); err != nil {
+		return 0, err
 	}
 	n := c.b.nfa()
 	start, accept := n.node(), n.node()
-	open, end := n.after(start, `"`), n.node()
+	open, end := n.after(start, c.style.quote), n.node()
 	n.embed(open, end, d)
-	n.text(end, accept, `"`)
+	n.text(end, accept, c.style.quote)
 	r := c.b.reserve()
 	return r, c.b.define(r, n, start, accept)
 }
 
 // content returns the automaton of what stands between a string's quotes, or nil where only
-// the limits on its length hold.
-func (c *schemaCompiler) content(all []*facts) (d *dfa, low, high int, err error) {
+// the limits on its length hold. raw says that strings stand as they are.
+func (c *schemaCompiler) content(all []*facts, raw bool) (d *dfa, low, high int, err error) {
+	write := jsonBytes
+	if raw {
+		write = runeBytes
+	}
 	high = -1
 	for _, f := range all {
 		low = max(low, f.minLen)
@@ -345,6 +391,9 @@ func (c *schemaCompiler) content(all []*facts) (d *dfa, low, high int, err error
 	narrow := func(key string, make func() (*dfa, error)) {
 		if err != nil {
 			return
+		}
+		if raw {
+			key += " raw"
 		}
 		next := c.keys[key]
 		if next == nil {
@@ -360,20 +409,20 @@ func (c *schemaCompiler) content(all []*facts) (d *dfa, low, high int, err error
 	}
 	for _, f := range all {
 		for _, p := range f.patterns {
-			narrow("p"+p, func() (*dfa, error) { return pattern(p, true, jsonBytes, c.b.room()) })
+			narrow("p"+p, func() (*dfa, error) { return pattern(p, true, write, c.b.room()) })
 		}
 		for _, p := range f.formats {
-			narrow("f"+p, func() (*dfa, error) { return pattern(format(p), false, jsonBytes, c.b.room()) })
+			narrow("f"+p, func() (*dfa, error) { return pattern(format(p), false, write, c.b.room()) })
 		}
 	}
 	if d != nil && (low > 0 || high >= 0) {
-		narrow(fmt.Sprint("l", low, high), func() (*dfa, error) { return lengths(low, high, c.b.room()) })
+		narrow(fmt.Sprint("l", low, high), func() (*dfa, error) { return lengths(low, high, c.b.room(), write) })
 	}
 	return d, low, high, err
 }
 
 // lengths returns the automaton of string contents of low to high characters; high -1: no limit.
-func lengths(low, high, limit int) (*dfa, error) {
+func lengths(low, high, limit int, write spell) (*dfa, error) {
 	if max(low, high) > limit {
 		return nil, fmt.Errorf("%w: a length of %d together with a pattern, limit %d", ErrLimit, max(low, high), limit)
 	}
@@ -391,7 +440,7 @@ func lengths(low, high, limit int) (*dfa, error) {
 		if high >= 0 || i < low {
 			next = n.node()
 		}
-		n.runes(at, next, jsonBytes, 0, utf8.MaxRune)
+		n.runes(at, next, write, 0, utf8.MaxRune)
 		if next == at {
 			break
 		}

@@ -85,7 +85,7 @@ func (c *schemaCompiler) holds(f *facts, v *node, depth int) (bool, error) {
 		if n := utf8.RuneCountInString(v.text); n < f.minLen || f.maxLen >= 0 && n > f.maxLen {
 			return false, nil
 		}
-		d, _, _, err := c.content([]*facts{{patterns: f.patterns, formats: f.formats, maxLen: -1}})
+		d, _, _, err := c.content([]*facts{{patterns: f.patterns, formats: f.formats, maxLen: -1}}, false)
 		return err == nil && (d == nil || d.matches(jsonText(v.text))), err
 	case kindArray:
 		if len(v.items) < f.minItems || f.maxItems >= 0 && len(v.items) > f.maxItems {

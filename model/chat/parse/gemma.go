@@ -81,8 +81,9 @@ func (g *gemma) dict(depth int) (json.RawMessage, bool) {
 			key, ok = g.quoted()
 		} else {
 			key, ok = g.bare(":{}[],")
+			ok = ok && key != ""
 		}
-		if !ok || key == "" || !g.take(":") {
+		if !ok || !g.take(":") {
 			return nil, false
 		}
 		arg := ""
