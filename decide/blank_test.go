@@ -1,11 +1,13 @@
 package decide_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hotpath-go/hotpath/decide"
+	"github.com/hotpath-go/hotpath/internal/testdata"
 	"github.com/hotpath-go/hotpath/model"
 	"github.com/hotpath-go/hotpath/model/arch"
 	"github.com/hotpath-go/hotpath/model/chat"
@@ -31,8 +33,13 @@ var spTemplates = map[string]string{
 func TestQuestionBeginsAsInOneText(t *testing.T) {
 	t.Parallel()
 	fresh := 0
-	for _, vocab := range []string{"llama2", "mistral_v01"} {
-		tok := tokenizerOf(t, vocab)
+	for _, vocab := range []string{"llama2", "mistral_v01", "first"} {
+		var tok *tokenizer.Tokenizer
+		if vocab == "first" {
+			tok = blankFirst(t)
+		} else {
+			tok = tokenizerOf(t, vocab)
+		}
 		for name, source := range spTemplates {
 			m, err := model.New(name, &arch.Program{Vocab: tok.Size(), Tied: true}, tok, source)
 			if err != nil {
@@ -93,6 +100,26 @@ func TestQuestionBeginsAsInOneText(t *testing.T) {
 	if fresh < 6 {
 		t.Errorf("%d questions stood after a control token", fresh)
 	}
+}
+
+// blankFirst is a vocabulary that puts a blank before the first text of a sequence alone.
+func blankFirst(t testing.TB) *tokenizer.Tokenizer {
+	t.Helper()
+	var d map[string]any
+	if err := json.Unmarshal(testdata.Read(t, "tokenizers/llama2/tokenizer.json.gz"), &d); err != nil {
+		t.Fatal(err)
+	}
+	d["normalizer"] = nil
+	d["pre_tokenizer"] = map[string]any{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": false}
+	raw, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tok, err := tokenizer.FromJSON(raw, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tok
 }
 
 // common returns how many ids of b are those that a begins and ends with too.

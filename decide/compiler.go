@@ -32,7 +32,7 @@ type Compiler struct {
 	// likeliest says that of the spellings of a label the likeliest counts alone.
 	likeliest func() (bool, error)
 	fits      func() error
-	blank     func() bool // the vocabulary puts a blank before what begins a text
+	blank     func() bool // the vocabulary puts a blank before what follows a control token
 
 	mu     sync.Mutex
 	frames [borders]*frame
@@ -71,7 +71,7 @@ func NewCompiler(m *model.Model, o Options) *Compiler {
 		return s, err
 	})
 	c.blank = sync.OnceValue(func() bool {
-		begun := m.Tokenizer.Encode(nil, neutralUser, tokenizer.Text)
+		begun := m.Tokenizer.EncodeAfter(nil, neutralUser, tokenizer.Text)
 		return !slices.Equal(begun, m.Tokenizer.EncodeInside(nil, neutralUser, tokenizer.Text))
 	})
 	c.fits = sync.OnceValue(func() error {

@@ -92,9 +92,12 @@ func (e *Encoder) Encode(dst []int32, r *Rendered, cuts ...int) (ids []int32, at
 		if end <= pos {
 			return
 		}
-		encode := e.tok.Encode
-		if inside {
+		encode := e.tok.EncodeAfter
+		switch {
+		case inside:
 			encode = e.tok.EncodeInside
+		case pos == 0 && len(dst) == 0:
+			encode = e.tok.Encode
 		}
 		ids = encode(ids, r.Text[pos:end], tokenizer.Text)
 		pos, inside = end, true

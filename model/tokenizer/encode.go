@@ -13,16 +13,31 @@ const blank = "▁" // U+2581, which stands for a space in SentencePiece vocabul
 // nothing is allocated when dst has room, save for unusually long words and texts.
 // Text that is not valid UTF-8 is encoded by its bytes where the vocabulary has them.
 func (t *Tokenizer) Encode(dst []int32, text string, mode Mode) []int32 {
-	return t.encode(dst, text, mode, false)
+	return t.encode(dst, text, mode, atStart)
+}
+
+// EncodeAfter is Encode of a text that follows a control token: the blank before it is left out by the
+// vocabularies that put one before the first text alone.
+func (t *Tokenizer) EncodeAfter(dst []int32, text string, mode Mode) []int32 {
+	return t.encode(dst, text, mode, afterControl)
 }
 
 // EncodeInside is Encode of a text that follows other text: the blank that some vocabularies put
 // before what begins a text is left out.
 func (t *Tokenizer) EncodeInside(dst []int32, text string, mode Mode) []int32 {
-	return t.encode(dst, text, mode, true)
+	return t.encode(dst, text, mode, insideText)
 }
 
-func (t *Tokenizer) encode(dst []int32, text string, mode Mode, inside bool) []int32 {
+// place is where a text stands.
+type place uint8
+
+const (
+	atStart place = iota
+	afterControl
+	insideText
+)
+
+func (t *Tokenizer) encode(dst []int32, text string, mode Mode, at place) []int32 {
 	s, _ := t.scratches.Get().(*scratch)
 	if s == nil {
 		s = newScratch()
@@ -33,7 +48,7 @@ func (t *Tokenizer) encode(dst []int32, text string, mode Mode, inside bool) []i
 	}
 	for pos := 0; pos < len(text); {
 		start, end, id, ok := added.raw.find(text, pos)
-		dst = t.stretch(s, dst, text[pos:start], &added.normalized, pos == 0, inside && pos == 0)
+		dst = t.stretch(s, dst, text[pos:start], &added.normalized, at == atStart && pos == 0, at == insideText && pos == 0)
 		if ok {
 			dst = append(dst, id)
 		}
