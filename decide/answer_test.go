@@ -219,7 +219,12 @@ func TestBadRequests(t *testing.T) {
 		"border":                {Request{Questions: ok, Border: BorderTurn}, []string{"Border", "turn", "canonical"}},
 		"plan and method":       {Request{Plan: &Plan{}, Method: Path}, []string{"Plan", "Method"}},
 		"plan and questions":    {Request{Questions: ok, Plan: &Plan{}}, []string{"Plan"}},
-		"state":                 {Request{Questions: ok, State: JSON(math.Inf(1))}, []string{"state"}},
+		"state":                 {Request{Questions: ok, State: JSON(math.Inf(1))}, []string{"State", "Inf"}},
+		"very deep state":       {Request{Questions: ok, State: JSON(json.RawMessage(strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)))}, []string{"State", "100000", "64"}},
+		"unfinished deep state": {Request{Questions: ok, State: JSON(json.RawMessage(strings.Repeat("{\"a\":", 50_000)))}, []string{"State", "50000", "64"}},
+		"state not UTF-8":       {Request{Questions: ok, State: JSON(json.RawMessage("[\"ab\xff\"]"))}, []string{"State", "byte 4 of 7"}},
+		"state without value":   {Request{Questions: ok, State: JSON(make(chan int))}, []string{"State", "chan int"}},
+		"composed and not":      {Request{Questions: []Question{Choice("c", "which?", Names("\u00e9t\u00e9", "e\u0301te\u0301")...)}}, []string{"Options[1].Name", "Options[0]"}},
 		"deep state":            {Request{Questions: ok, State: JSON(nest(65))}, []string{"65", "64"}},
 	} {
 		err := c.r.Check()

@@ -81,7 +81,7 @@ func checkQuestions(list []Question) error {
 
 func (q *Question) check() error {
 	fail := func(field, format string, args ...any) error {
-		return fmt.Errorf("%w: question %q: %s: %s", ErrRequest, q.ID, field, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%w: question %.80q: %s: %s", ErrRequest, q.ID, field, fmt.Sprintf(format, args...))
 	}
 	if strings.TrimSpace(q.Instructions) == "" {
 		return fail("Instructions", "empty")

@@ -31,7 +31,7 @@ func (c *Compiler) Encode(s State, want Border) (Encoded, error) {
 	}
 	e, err := c.encodeState(s, want)
 	if err != nil && !errors.Is(err, ErrState) && !errors.Is(err, ErrReasoning) {
-		err = fmt.Errorf("%w: %w", ErrState, err)
+		err = fmt.Errorf("%w: State: %w", ErrState, err)
 	}
 	return e, err
 }
@@ -46,7 +46,7 @@ func (c *Compiler) encodeState(s State, want Border) (e Encoded, err error) {
 	message := p.Kind() == chat.KindText && !s.raw // of a user, where there are messages
 	switch {
 	case message && s.text == "":
-		return e, fmt.Errorf("%w: empty", ErrState)
+		return e, fmt.Errorf("%w: State: empty", ErrState)
 	case message && d != nil:
 		var f *frame
 		if f, err = c.frame(BorderDeclared); err == nil {

@@ -96,7 +96,7 @@ type Question struct {
 
 // Option is one possible answer.
 type Option struct {
-	Name        string // shown to the model; unique in its question after trimming
+	Name        string // shown to the model; unique in its question after trimming and in composed form (NFC)
 	Description string // shown beside the name; empty: the name alone
 	// Value is what the option of a choice stands for in the caller's program, unique in its question:
 	// answers give it back, and the model does not see it. Zero: the text of the name.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 )
 
 // MaxDepth is how deep the values of a JSON state may nest.
@@ -11,17 +12,42 @@ const MaxDepth = 64
 
 // compact encodes v without spaces and without HTML escapes. Raw JSON keeps its key order.
 func compact(v any) (json.RawMessage, error) {
+	if raw, ok := v.(json.RawMessage); ok {
+		if err := shallow(raw); err != nil { // package json stops at a depth of its own
+			return nil, err
+		}
+	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("%w: state: %w", ErrState, err)
+		return nil, fmt.Errorf("%w: State: %w", ErrState, err)
 	}
 	b := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	if d := depth(b); d > MaxDepth {
-		return nil, fmt.Errorf("%w: state: %d nested levels, limit %d", ErrState, d, MaxDepth)
+	if at := invalid(b); at < len(b) {
+		return nil, fmt.Errorf("%w: State: not UTF-8 from byte %d of %d on", ErrState, at, len(b))
 	}
-	return b, nil
+	return b, shallow(b)
+}
+
+// shallow refuses JSON that nests too deep.
+func shallow(b []byte) error {
+	if d := depth(b); d > MaxDepth {
+		return fmt.Errorf("%w: State: %d nested levels, limit %d", ErrState, d, MaxDepth)
+	}
+	return nil
+}
+
+// invalid returns where b stops being UTF-8, or its length.
+func invalid(b []byte) int {
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(b)
 }
 
 // depth returns how deep arrays and objects nest in valid JSON.

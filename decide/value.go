@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Value is what an option stands for in the caller's program: a text or a bool. The zero Value is
@@ -111,7 +113,7 @@ func (q *Question) checkOptions(fail func(field, format string, args ...any) err
 	for i := range q.Options {
 		o := &q.Options[i]
 		field := fmt.Sprintf("Options[%d].Name", i)
-		name := strings.TrimSpace(o.Name)
+		name := norm.NFC.String(strings.TrimSpace(o.Name)) // as many tokenizers see it
 		if name == "" {
 			return fail(field, "empty")
 		}
