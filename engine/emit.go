@@ -1,57 +1,46 @@
 package engine
 
-import (
-	"strings"
+import "strings"
 
-	"github.com/hotpath-go/hotpath/model/tokenizer"
-)
-
-// emitter turns chosen tokens into text that may be shown: complete characters, and nothing that
-// may yet turn out to be the start of a stop text.
-type emitter struct {
-	stream *tokenizer.Stream
-	stops  []string
-	held   string
+// stopper lets text through up to the first stop text, and nothing that may yet turn out to be the
+// start of one.
+type stopper struct {
+	stops []string
+	held  string
 }
 
-// push adds a token and returns the text that is now certain. stopped says that a stop text came
-// to its end; it and what follows are dropped.
-func (e *emitter) push(id int32) (text string, stopped bool) {
-	return e.take(e.stream.Push(id))
-}
-
-// flush returns what was held back, for a generation that ends without a stop text.
-func (e *emitter) flush() (text string, stopped bool) {
-	text, stopped = e.take(e.stream.Flush())
-	if !stopped {
-		text, e.held = text+e.held, ""
-	}
-	return text, stopped
-}
-
-func (e *emitter) take(piece string) (string, bool) {
-	if len(e.stops) == 0 {
+// push adds text and returns what is now certain. stopped says that a stop text came to its end; it and
+// what follows are dropped.
+func (s *stopper) push(piece string) (text string, stopped bool) {
+	if len(s.stops) == 0 {
 		return piece, false
 	}
-	e.held += piece
+	s.held += piece
 	first := -1
-	for _, s := range e.stops {
-		if i := strings.Index(e.held, s); i >= 0 && (first < 0 || i < first) {
+	for _, stop := range s.stops {
+		if i := strings.Index(s.held, stop); i >= 0 && (first < 0 || i < first) {
 			first = i
 		}
 	}
 	if first >= 0 {
-		text := e.held[:first]
-		e.held = ""
+		text := s.held[:first]
+		s.held = ""
 		return text, true
 	}
 	keep := 0
-	for _, s := range e.stops {
-		keep = max(keep, overlap(e.held, s))
+	for _, stop := range s.stops {
+		keep = max(keep, overlap(s.held, stop))
 	}
-	text := e.held[:len(e.held)-keep]
-	e.held = e.held[len(text):]
+	text = s.held[:len(s.held)-keep]
+	s.held = s.held[len(text):]
 	return text, false
+}
+
+// rest returns what was held back, for text that ends without a stop text.
+func (s *stopper) rest() string {
+	text := s.held
+	s.held = ""
+	return text
 }
 
 // overlap returns the length of the longest end of text that is a beginning of stop.

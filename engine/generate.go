@@ -248,9 +248,9 @@ func (g *generation) resolveReply(e *Engine, r *GenerateRequest, in *input) (err
 	}
 	// Markers must be seen by the parser; without one, control tokens are no part of the text.
 	skip := g.reply.parser == nil
-	g.reply.emit = emitter{stream: e.model.Tokenizer.Continue(skip), stops: slices.Clone(r.Stop)}
+	g.reply.stream, g.reply.stop.stops = e.model.Tokenizer.Continue(skip), slices.Clone(r.Stop)
 	if !slices.ContainsFunc(in.tokens, func(id int32) bool { return !e.model.Tokenizer.IsControl(id) }) {
-		g.reply.emit.stream = e.model.Tokenizer.NewStream(skip) // the text begins here
+		g.reply.stream = e.model.Tokenizer.NewStream(skip) // the text begins here
 	}
 	if g.guide, err = e.guideOf(r, format, in); err != nil {
 		return err

@@ -24,7 +24,7 @@ func TestForcedOpeningStops(t *testing.T) {
 	answer := constrain.Regexp("The answer to all of your questions is (yes|no)")
 	for name, r := range map[string]engine.GenerateRequest{
 		"stop text": {Prompt: chat.Text(once), Constraint: &answer, Stop: []string{"questions"}},
-		"tool":      {Prompt: weather(), ToolChoice: "weather", Stop: []string{"name"}},
+		"tool":      {Prompt: weather(), ToolChoice: "weather", StopIDs: e.EncodeText("name", false)},
 		"stop id":   {Prompt: chat.Text(once), Constraint: &answer, StopIDs: e.EncodeText(" answer", false)},
 	} {
 		g := generate(t, e, r)

@@ -27,7 +27,7 @@ type Generator interface {
 type GenerateRequest struct {
 	Prompt    chat.Prompt
 	MaxTokens int      // zero: until the context is full
-	Stop      []string // texts that end the generation, reasoning and the markup of calls included; they are not part of it
+	Stop      []string // texts that end the generation where they come in its Text, of which they are no part; reasoning and calls may hold them
 	StopIDs   []int32  // token ids that end it, beside the model's own
 	IgnoreEOS bool     // go on past the model's own end tokens
 
