@@ -1,11 +1,13 @@
 package cpu
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/hotpath-go/hotpath/internal/pool"
 	"github.com/hotpath-go/hotpath/kvcache"
 	"github.com/hotpath-go/hotpath/model/arch"
 	"github.com/hotpath-go/hotpath/quant"
@@ -152,8 +154,16 @@ func testMatrix(t *testing.T, k *kernels, f quant.Format, rows, cols int) *matri
 	}
 	if packed > 0 {
 		m.data = make([]byte, packed)
-		for p := range m.panels() {
-			(&packJob{m, source}).Do(0, p)
+		workers := pool.Open(1)
+		defer workers.Close()
+		var released []byte
+		if err := pack(workers, m, source, w, 3*panelRows*size, func(t quant.Tensor) {
+			released = append(released, t.Data...)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(released, data) {
+			t.Errorf("%v %d x %d: released are other bytes than the stored ones, each once", f, rows, cols)
 		}
 	}
 	return m

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hotpath-go/hotpath/internal/pool"
 	"github.com/hotpath-go/hotpath/internal/share"
 	"github.com/hotpath-go/hotpath/model/arch"
 	"github.com/hotpath-go/hotpath/quant"
@@ -110,12 +111,11 @@ func loadWeights(ctx context.Context, r *Runner, arithmetic Arithmetic, progress
 				return nil, err
 			}
 			w.memory = append(w.memory, m.data)
-			if err := r.workers.Run(&packJob{m, source}, m.panels()); err != nil {
+			if err := pack(r.workers, m, source, it.linear.Weight, packStride, r.model.Release); err != nil {
 				_ = w.close()
 				return nil, err
 			}
 			w.bytes += int64(packed)
-			r.model.Release(it.linear.Weight)
 		} else if source.Format != it.linear.Weight.Format {
 			w.bytes += int64(len(source.Data))
 		}
@@ -129,12 +129,33 @@ func loadWeights(ctx context.Context, r *Runner, arithmetic Arithmetic, progress
 	return w, nil
 }
 
-// packJob writes the panels of a matrix.
+// packStride is about how many bytes of a stored matrix are in memory beside its panels.
+const packStride = 8 << 20
+
+// pack writes the panels of a matrix from its source, a stride after the other, and lets go of the
+// stored rows as it goes: a large embedding need not be in memory twice.
+func pack(workers *pool.Pool, m *matrix, source, stored quant.Tensor, stride int, release func(quant.Tensor)) error {
+	size := len(stored.Data) / max(1, stored.Rows)
+	step := max(1, stride/max(1, size*panelRows))
+	for from := 0; from < m.panels(); from += step {
+		to := min(from+step, m.panels())
+		if err := workers.Run(&packJob{m, source, from}, to-from); err != nil {
+			return err
+		}
+		first, last := from*panelRows, min(to*panelRows, stored.Rows)
+		release(quant.Tensor{Format: stored.Format, Rows: last - first, Cols: stored.Cols, Data: stored.Data[first*size : last*size]})
+	}
+	return nil
+}
+
+// packJob writes the panels of a matrix from one on.
 type packJob struct {
-	m *matrix
-	t quant.Tensor
+	m    *matrix
+	t    quant.Tensor
+	from int
 }
 
 func (j *packJob) Do(_, panel int) {
+	panel += j.from
 	j.m.kernel.pack(j.m.data[panel*j.m.unit:][:j.m.unit], j.t, panel)
 }
