@@ -7,25 +7,28 @@ import "slices"
 const buckets = 1024
 
 // ranked is a list of tokens in descending order with their weights, exp((logit-best)/temperature),
-// and running sums in float64. Only the parts that are asked for get sorted: tokens are first
-// put into buckets by logit, whose sums are known without an order inside them.
+// and running sums in float64. Only the parts that are asked for get picked out and sorted: tokens
+// are first put into buckets by logit, whose sums are known without an order inside them.
 type ranked struct {
 	best, temperature, reach float64
-	items                    []Logit
+	tokens                   []Logit // as they came
+	items                    []Logit // in order, where sorted is set
 	sorted                   [buckets]bool
 	start                    [buckets + 1]int     // place of each bucket's first token
 	sum                      [buckets + 1]float64 // weight of the buckets before
 	class                    []uint16
 }
 
-// fill takes the tokens, of which there is at least one and none -Inf; reach is about how many
-// temperatures the last lies below the first.
+// fill takes the tokens, of which there is at least one and none -Inf, and which must not change while
+// the list is in use; reach is about how many temperatures the last lies below the first.
 func (r *ranked) fill(tokens []Logit, temperature, reach float64) {
 	top := tokens[0].Value
 	for _, l := range tokens {
-		top = max(top, l.Value)
+		if l.Value > top { // not max, which looks for NaN
+			top = l.Value
+		}
 	}
-	r.best, r.temperature, r.reach = float64(top), temperature, reach
+	r.best, r.temperature, r.reach, r.tokens = float64(top), temperature, reach, tokens
 	// Below 40 temperatures nothing weighs in; those tokens share the last bucket.
 	scale := (buckets - 1) / min(reach, 40)
 	r.class = slices.Grow(r.class[:0], len(tokens))[:len(tokens)]
@@ -35,20 +38,21 @@ func (r *ranked) fill(tokens []Logit, temperature, reach float64) {
 	clear(r.sum[:])
 	for i, l := range tokens {
 		d := r.depth(l)
-		b := uint16(min(d*scale, buckets-1))
+		place := d * scale
+		if place > buckets-1 {
+			place = buckets - 1
+		}
+		if d > -lowest {
+			d = -lowest
+		}
+		b := uint16(place) % buckets // the remainder tells the compiler of the bound
 		r.class[i] = b
 		r.start[b+1]++
-		r.sum[b+1] += exp(max(-d, lowest))
+		r.sum[b+1] += exp(-d)
 	}
 	for b := range buckets {
 		r.start[b+1] += r.start[b]
 		r.sum[b+1] += r.sum[b]
-	}
-	next := r.start
-	for i, l := range tokens {
-		b := r.class[i]
-		r.items[next[b]] = l
-		next[b]++
 	}
 }
 
@@ -68,6 +72,13 @@ func (r *ranked) total() float64 { return r.sum[buckets] }
 func (r *ranked) bucket(b int) []Logit {
 	s := r.items[r.start[b]:r.start[b+1]]
 	if !r.sorted[b] {
+		n, tokens := 0, r.tokens[:len(r.class)]
+		for i, c := range r.class {
+			if c == uint16(b) {
+				s[n] = tokens[i]
+				n++
+			}
+		}
 		slices.SortFunc(s, descending)
 		r.sorted[b] = true
 	}
@@ -153,7 +164,7 @@ func (r *ranked) draw(p *Params, u, missing float64) (place, kept int, ok bool) 
 // within returns the number of tokens with at least a share of the best one's weight.
 func (r *ranked) within(share float64) int {
 	n := 0
-	for _, l := range r.items {
+	for _, l := range r.tokens {
 		if r.weight(l) >= share {
 			n++
 		}

@@ -245,6 +245,9 @@ func (s *Sampler) processed(p *Params, place, kept int) (float64, []LogProb) {
 	return -s.list.depth(s.list.at(place)) - norm, s.top
 }
 
+// stretch is how many logits are looked at one by one where large ones are close together.
+const stretch = 32
+
 // above appends the allowed logits that lie less than span below the largest allowed one, and
 // all that equal it, in order of id. -Inf is never among them.
 func above(dst []Logit, row []float32, mask Mask, span float64) ([]Logit, error) {
@@ -255,8 +258,18 @@ func above(dst []Logit, row []float32, mask Mask, span float64) ([]Logit, error)
 		}
 	}
 	low := below(best, span)
-	for i := mask.next(row, 0, low); i < len(row); i = mask.next(row, i+1, low) {
-		dst = append(dst, Logit{int32(i), row[i]})
+	last := -stretch
+	for i := mask.next(row, 0, low); i < len(row); i = mask.next(row, i, low) {
+		end := i + 1
+		if i-last < stretch/4 { // many are: a search for each would cost more than looking
+			end = min(i+stretch, len(row))
+		}
+		for last = i; i < end; i++ {
+			if v := row[i]; v > low && (mask == nil || mask.Has(int32(i))) {
+				dst = append(dst, Logit{int32(i), v})
+				last = i
+			}
+		}
 	}
 	return dst, nil
 }
