@@ -223,6 +223,8 @@ func TestBadRequests(t *testing.T) {
 		"very deep state":       {Request{Questions: ok, State: JSON(json.RawMessage(strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)))}, []string{"State", "100000", "64"}},
 		"unfinished deep state": {Request{Questions: ok, State: JSON(json.RawMessage(strings.Repeat("{\"a\":", 50_000)))}, []string{"State", "50000", "64"}},
 		"state not UTF-8":       {Request{Questions: ok, State: JSON(json.RawMessage("[\"ab\xff\"]"))}, []string{"State", "byte 4 of 7"}},
+		"endless number":        {Request{Questions: ok, State: JSON(json.RawMessage(`{"a\\\"1e999":[1e3,-2E-999,1e999]}`))}, []string{"State", "1e999", "e+308"}},
+		"long number":           {Request{Questions: ok, State: JSON(json.RawMessage("-1" + strings.Repeat("0", 309)))}, []string{"State", "1000000"}},
 		"state without value":   {Request{Questions: ok, State: JSON(make(chan int))}, []string{"State", "chan int"}},
 		"composed and not":      {Request{Questions: []Question{Choice("c", "which?", Names("\u00e9t\u00e9", "e\u0301te\u0301")...)}}, []string{"Options[1].Name", "Options[0]"}},
 		"deep state":            {Request{Questions: ok, State: JSON(nest(65))}, []string{"65", "64"}},
@@ -237,6 +239,9 @@ func TestBadRequests(t *testing.T) {
 				t.Errorf("%s: %q does not say %q", name, err, part)
 			}
 		}
+	}
+	if err := (&Request{Questions: ok, State: JSON(json.RawMessage(`{"a":"1e999 \" 1e999","1e999":1e308}`))}).Check(); err != nil {
+		t.Errorf("large numbers: %v", err)
 	}
 	if err := (&Request{Questions: ok, State: JSON(nest(64))}).Check(); err != nil {
 		t.Errorf("64 levels: %v", err)

@@ -47,6 +47,12 @@
 // many distinct tokens with a number it has. The array hotpath.fold, where there is one, gives for each
 // token the one that stands for it in all this. [Answer].Evidence tells what came of it.
 //
+// # What an option stands for
+//
+// [Opt] names an option by a text or a bool, and answers give it back with its type, as [Answer].Chosen.
+// With [Option].Value the model is shown a name of its own. The text "true" and the bool true may
+// stand beside each other: then the model is shown the options' values as JSON.
+//
 // # Caveats
 //
 // Options that share one prompt influence each other: their order may move the probabilities. Orders

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -27,7 +30,37 @@ func compact(v any) (json.RawMessage, error) {
 	if at := invalid(b); at < len(b) {
 		return nil, fmt.Errorf("%w: State: not UTF-8 from byte %d of %d on", ErrState, at, len(b))
 	}
+	if number := infinite(b); number != "" {
+		return nil, fmt.Errorf("%w: State: the number %.40s is beyond what a float64 holds, %v", ErrState, number, math.MaxFloat64)
+	}
 	return b, shallow(b)
+}
+
+// infinite returns a number of valid JSON that no float64 can hold, or nothing.
+func infinite(b []byte) string {
+	quoted := false
+	for i := 0; i < len(b); i++ {
+		c := b[i]
+		switch {
+		case c == '\\':
+			i++ // inside a string: there is none elsewhere
+		case c == '"':
+			quoted = !quoted
+		case !quoted && '0' <= c && c <= '9':
+			start := i
+			for i < len(b) && (b[i] >= '0' && b[i] <= '9' || b[i] == '.' || b[i]|0x20 == 'e' || b[i] == '+' || b[i] == '-') {
+				i++
+			}
+			number := string(b[start:i])
+			i--
+			if len(number) > 300 || strings.ContainsAny(number, "eE") {
+				if x, _ := strconv.ParseFloat(number, 64); math.IsInf(x, 0) {
+					return number
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // shallow refuses JSON that nests too deep.
