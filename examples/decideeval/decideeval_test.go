@@ -70,9 +70,9 @@ func TestRows(t *testing.T) {
 	t.Parallel()
 	for _, packed := range []bool{false, true} {
 		path := folder(t, packed)
-		list, err := load(config{data: path, options: filepath.Join(filepath.Dir(path), "options.json"), question: "Which?"}, false)
-		if err != nil || len(list) != 6 {
-			t.Fatalf("%d rows, %v", len(list), err)
+		list, notes, err := load(config{data: path, options: filepath.Join(filepath.Dir(path), "options.json"), question: "Which?"}, false)
+		if err != nil || len(list) != 6 || len(notes) != 0 {
+			t.Fatalf("%d rows, notes %q, %v", len(list), notes, err)
 		}
 		var labels, sad int
 		for _, e := range list {
@@ -99,6 +99,19 @@ func TestRows(t *testing.T) {
 		if _, err := parseRow([]byte(bad), nil, "q", false); err == nil {
 			t.Errorf("%s: taken", bad)
 		}
+	}
+}
+
+// TestNoList: where no list has the name, the labels are the options, and that is said.
+func TestNoList(t *testing.T) {
+	t.Parallel()
+	path := testdata.Path(t, "decisions/banking77_test.jsonl.gz")
+	list, notes, err := load(config{data: path, options: filepath.Join(filepath.Dir(path), "options.json"), question: "Which?", rows: 10}, false)
+	if err != nil || len(list) != 10 || len(list[0].Question.Options) != 77 {
+		t.Fatalf("%d rows, %v", len(list), err)
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], `"banking77"`) || !strings.Contains(notes[0], "77 labels") {
+		t.Errorf("%q", notes)
 	}
 }
 

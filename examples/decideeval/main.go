@@ -143,9 +143,12 @@ func run(ctx context.Context, c config, out io.Writer, progress func(total int) 
 		return err
 	}
 	defer eng.Close()
-	examples, err := load(c, eng.Info().Template)
+	examples, notes, err := load(c, eng.Info().Template)
 	if err != nil {
 		return err
+	}
+	for _, note := range notes {
+		fmt.Fprintln(out, note)
 	}
 	fmt.Fprintf(out, "%s: %d rows of %s\n", eng.Info().Model, len(examples), filepath.Base(c.data))
 

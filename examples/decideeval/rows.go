@@ -44,47 +44,83 @@ type tool struct {
 // maxLine bounds a row, in bytes.
 const maxLine = 16 << 20
 
-// load reads the rows and draws those that are asked. template says whether the model has one.
-func load(c config, template bool) ([]fit.Example, error) {
+// load reads the rows and draws those that are asked. template says whether the model has one. notes
+// say where options come from that no list has.
+func load(c config, template bool) (examples []fit.Example, notes []string, err error) {
 	lists, err := optionLists(c.options)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	file, err := os.Open(c.data)
+	if lists == nil {
+		lists = map[string][]decide.Option{}
+	}
+	lines, err := readLines(c.data)
 	if err != nil {
-		return nil, err
+		return nil, nil, fmt.Errorf("%s: %w", c.data, err)
 	}
-	defer file.Close()
-	var r io.Reader = file
-	if strings.HasSuffix(c.data, ".gz") {
-		if r, err = gzip.NewReader(file); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.data, err)
+	for key, labels := range labelsOf(lines) {
+		if lists[key] == nil {
+			lists[key] = decide.Names(labels...)
+			notes = append(notes, fmt.Sprintf("options %q: no list has this name, these are the %d labels of its rows", key, len(labels)))
 		}
 	}
-	var examples []fit.Example
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxLine)
-	for n := 1; lines.Scan(); n++ {
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+	slices.Sort(notes)
+	for n, line := range lines {
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		e, err := parseRow(lines.Bytes(), lists, c.question, template)
+		e, err := parseRow(line, lists, c.question, template)
 		if err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", c.data, n, err)
+			return nil, nil, fmt.Errorf("%s: line %d: %w", c.data, n+1, err)
 		}
 		examples = append(examples, e)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.data, err)
-	}
 	if len(examples) == 0 {
-		return nil, fmt.Errorf("%s: no rows", c.data)
+		return nil, nil, fmt.Errorf("%s: no rows", c.data)
 	}
 	rand.New(rand.NewPCG(c.seed, 1)).Shuffle(len(examples), func(i, j int) { examples[i], examples[j] = examples[j], examples[i] })
 	if c.rows > 0 && c.rows < len(examples) {
 		examples = examples[:c.rows]
 	}
-	return examples, nil
+	return examples, notes, nil
+}
+
+// readLines reads a file, unpacked where its name ends in .gz.
+func readLines(path string) ([][]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var r io.Reader = file
+	if strings.HasSuffix(path, ".gz") {
+		if r, err = gzip.NewReader(file); err != nil {
+			return nil, err
+		}
+	}
+	var list [][]byte
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		list = append(list, bytes.Clone(lines.Bytes()))
+	}
+	return list, lines.Err()
+}
+
+// labelsOf returns the labels of the choices that name a list of options, sorted, by that name.
+func labelsOf(lines [][]byte) map[string][]string {
+	lists := map[string][]string{}
+	for _, line := range lines {
+		var r struct{ Type, Options, Label string }
+		if json.Unmarshal(line, &r) == nil && r.Type == "choice" && r.Options != "" {
+			lists[r.Options] = append(lists[r.Options], r.Label)
+		}
+	}
+	for key, labels := range lists {
+		slices.Sort(labels)
+		lists[key] = slices.Compact(labels)
+	}
+	return lists
 }
 
 // optionLists reads lists of options by key. A file that is not there holds none.
