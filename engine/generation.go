@@ -307,6 +307,9 @@ func (g *generation) complete() {
 	g.out.Message = chat.Message{
 		Role: chat.RoleAssistant, Content: g.out.Text, Reasoning: g.out.Reasoning, ToolCalls: g.out.ToolCalls, IDs: g.out.IDs,
 	}
+	for _, name := range g.reply.unknown {
+		g.out.Warnings = append(g.out.Warnings, fmt.Sprintf("ToolCalls: the prompt has no tool %q", name))
+	}
 	u, j := &g.out.Usage, g.job.Usage
 	u.CachedTokens, u.ComputedTokens, u.Steps = j.Cached, j.Computed, j.Steps
 	u.GeneratedTokens = len(g.out.IDs)

@@ -1,9 +1,10 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -147,44 +148,64 @@ func TestArgumentsAreObjects(t *testing.T) {
 	}
 }
 
+// boundedSchema is a random schema whose texts end within a few hundred bytes.
+func boundedSchema(r *rand.Rand, depth int) map[string]any {
+	kinds := 8
+	if depth == 0 {
+		kinds = 5
+	}
+	low := r.IntN(4)
+	switch r.IntN(kinds) {
+	case 0:
+		return map[string]any{"type": "integer", "minimum": -low, "maximum": low + r.IntN(200)}
+	case 1:
+		return map[string]any{"type": "string", "minLength": low, "maxLength": low + r.IntN(6)}
+	case 2:
+		return map[string]any{"type": []any{"boolean", "null"}[:1+r.IntN(2)]}
+	case 3:
+		return map[string]any{"enum": []any{1, "two", nil, []any{3, "four"}, map[string]any{"five": 5.5}, "\"\\\n"}[r.IntN(3) : 4+r.IntN(3)]}
+	case 4:
+		return map[string]any{"type": "string", "pattern": []string{"^[a-z]{1,6}$", "^(ab|c)?d{2,3}$", "^é[^x]{0,2}$"}[r.IntN(3)]}
+	case 5:
+		return map[string]any{"type": "array", "items": boundedSchema(r, depth-1), "minItems": low / 2, "maxItems": low/2 + r.IntN(3)}
+	case 6:
+		return map[string]any{"anyOf": []any{boundedSchema(r, depth-1), boundedSchema(r, depth-1)}}
+	}
+	props, required := map[string]any{}, []any{}
+	for _, name := range []string{"a", "bc", "d e", "\"f", "ğ"}[:1+r.IntN(4)] {
+		props[name] = boundedSchema(r, depth-1)
+		if r.IntN(2) == 0 {
+			required = append(required, name)
+		}
+	}
+	return map[string]any{"type": "object", "properties": props, "required": required, "additionalProperties": false}
+}
+
 // TestThousandSchemas generates under random schemas: every text parses and validates.
 func TestThousandSchemas(t *testing.T) {
 	t.Parallel()
-	e := openFor(t, model.Stories())
+	e := openFor(t, model.Embedded())
 	n := 1000
 	if testing.Short() {
 		n = 100
 	}
-	kinds := []string{
-		`{"type":"integer","minimum":%d,"maximum":%d}`,
-		`{"type":"string","minLength":%d,"maxLength":%d}`,
-		`{"type":"array","items":{"type":"boolean"},"minItems":%d,"maxItems":%d}`,
-		`{"type":"number","minimum":%d,"maximum":%d}`,
-		`{"anyOf":[{"type":"null"},{"type":"integer","minimum":%d,"maximum":%d}]}`,
-		`{"enum":[%d,%d,"x",null]}`,
-	}
 	for i := range n {
-		var props, required []string
-		for k := range 1 + i%4 {
-			lo := (i + k) % 5
-			name := fmt.Sprintf("p%d", k)
-			props = append(props, fmt.Sprintf("%q:"+kinds[(i*7+k*3)%len(kinds)], name, lo, lo+1+(i+k)%4))
-			if (i+k)%3 != 0 {
-				required = append(required, fmt.Sprintf("%q", name))
-			}
+		doc := boundedSchema(rand.New(rand.NewPCG(uint64(i), 4)), 3)
+		schema, err := json.Marshal(doc)
+		if err != nil {
+			t.Fatal(err)
 		}
-		schema := fmt.Sprintf(`{"type":"object","properties":{%s},"required":[%s],"additionalProperties":false}`, strings.Join(props, ","), strings.Join(required, ","))
-		spec := constrain.JSONSchema([]byte(schema), constrain.WhitespaceNone)
+		spec := constrain.JSONSchema(schema, constrain.WhitespaceNone)
 		g := generate(t, e, engine.GenerateRequest{
-			Prompt: chat.Text(once), Constraint: &spec, MaxTokens: 400, Seed: uint64(i),
+			Prompt: chat.Text(once), Constraint: &spec, MaxTokens: 480, Seed: uint64(i),
 			Sampling: sample.Settings{Temperature: new(1.0)},
 		})
-		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
+		parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := jsonschema.NewCompiler()
-		if err := c.AddResource("s.json", doc); err != nil {
+		if err := c.AddResource("s.json", parsed); err != nil {
 			t.Fatal(err)
 		}
 		valid, err := c.Compile("s.json")

@@ -18,6 +18,7 @@ type reply struct {
 	text      strings.Builder
 	reasoning strings.Builder
 	calls     []chat.ToolCall
+	unknown   []string // names of them that the prompt offers no tool of
 }
 
 // push adds a token and puts what is now certain into ev. stopped says that a stop text came to its end.
@@ -49,6 +50,9 @@ func (r *reply) take(events []parse.Event, ev *Event) (stopped bool) {
 			ev.Reasoning += e.Text
 		case parse.Call:
 			r.calls = append(r.calls, e.Call)
+			if e.Unknown {
+				r.unknown = append(r.unknown, e.Call.Name)
+			}
 			ev.ToolCalls = append(ev.ToolCalls, e.Call)
 		default:
 			if r.content(e.Text, ev) {

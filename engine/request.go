@@ -91,7 +91,7 @@ type Generation struct {
 	Usage    GenerateUsage
 	Model    string
 	Numerics string       // numerics id
-	Warnings []string     // settings that were ignored, and why
+	Warnings []string     // settings that were ignored, and why; calls of tools that are not the prompt's
 	Others   []Generation // the further continuations that N asked for
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hotpath-go/hotpath/engine"
 	"github.com/hotpath-go/hotpath/engine/backend/backendtest"
@@ -373,6 +374,71 @@ func bytesTail(history []int32, n int) string {
 		b = append(b, byte(id-3))
 	}
 	return string(b)
+}
+
+// dictate is a backend that writes one text over and over, a byte token at a time.
+func dictate(prompt int, text string) engine.Option {
+	return engine.WithBackend(&backendtest.Fake{Logits: func(history []int32, logits []float32) {
+		logits[3+int(text[max(len(history)-prompt, 0)%len(text)])] = 1e6
+	}})
+}
+
+// TestHalfACharacterAtTheLimit: what MaxTokens cuts within a character is shown as the published decoder
+// shows it, a U+FFFD for each byte of the run, and is valid UTF-8, streamed or not.
+func TestHalfACharacterAtTheLimit(t *testing.T) {
+	t.Parallel()
+	const text = "a😀é"
+	p := chat.Tokens(1, 9, 9)
+	e := openFor(t, model.Stories(), dictate(3, text))
+	for n := 1; n <= len(text); n++ {
+		r := engine.GenerateRequest{Prompt: p, MaxTokens: n}
+		g := generate(t, e, r)
+		want := text[:n]
+		if !utf8.ValidString(want) {
+			want = strings.Repeat("\uFFFD", n)
+		}
+		if g.Text != want || g.Finish != engine.FinishLength || len(g.IDs) != n {
+			t.Errorf("%d tokens: %q, %s, want %q", n, g.Text, g.Finish, want)
+		}
+		streamed(t, e, r, g)
+	}
+}
+
+// TestUnknownToolsAreSaid: a call of a tool that the prompt does not offer is a call, and is warned of.
+func TestUnknownToolsAreSaid(t *testing.T) {
+	t.Parallel()
+	const text = "Look.<tool_call>{\"name\": \"fly\", \"arguments\": {\"to\": \"STOP\"}}</tool_call>"
+	quiet := openFor(t, chatty{hermes})
+	n, err := quiet.Count(weather())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := openFor(t, chatty{hermes}, dictate(n, text))
+	g := generate(t, e, engine.GenerateRequest{Prompt: weather(), MaxTokens: len(text), Stop: []string{"STOP"}})
+	if len(g.ToolCalls) != 1 || g.ToolCalls[0].Name != "fly" || len(g.Warnings) != 1 || !strings.Contains(g.Warnings[0], `"fly"`) {
+		t.Errorf("%q, calls %+v, warnings %q", g.Text, g.ToolCalls, g.Warnings)
+	}
+	if g.Text != "Look." || g.Finish != engine.FinishLength {
+		t.Errorf("%q, %s", g.Text, g.Finish)
+	}
+}
+
+// TestSeedExtremes: the largest seeds are seeds like any other.
+func TestSeedExtremes(t *testing.T) {
+	t.Parallel()
+	e := openFor(t, model.Stories())
+	seen := map[string]uint64{}
+	for _, seed := range []uint64{0, 1, 1 << 32, 1 << 63, 1<<64 - 1} {
+		r := engine.GenerateRequest{Prompt: chat.Text(once), MaxTokens: 40, Seed: seed, Sampling: sample.Settings{Temperature: new(1.5)}}
+		g := generate(t, e, r)
+		if again := generate(t, e, r); again.Text != g.Text {
+			t.Errorf("seed %d: %q and then %q", seed, g.Text, again.Text)
+		}
+		if other, ok := seen[g.Text]; ok {
+			t.Errorf("seeds %d and %d both gave %q", seed, other, g.Text)
+		}
+		seen[g.Text] = seed
+	}
 }
 
 func TestBadSurface(t *testing.T) {

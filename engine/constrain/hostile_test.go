@@ -17,6 +17,42 @@ func repeatList(n int, f string) string {
 	return strings.Join(parts, ",")
 }
 
+// The same in the notations of calls: a schema that costs much as the arguments', or as one of them.
+func TestHostileArguments(t *testing.T) {
+	t.Parallel()
+	defs := `"$defs":{"big":{"anyOf":[` + repeatList(1000, `{"type":"string","title":"%d"}`) + `]}}`
+	for name, s := range map[string]struct {
+		schema string
+		err    error
+	}{
+		"500 strings":       {`{"type":"object","properties":{` + repeatList(500, `"name%d":{"type":"string"}`) + `}}`, nil},
+		"500 unions":        {`{"type":"object","properties":{` + repeatList(500, `"name%d":{"type":["string","null","integer"],"maxLength":100000}`) + `}}`, nil},
+		"many references":   {`{"type":"object","properties":{` + repeatList(1200, `"name%d":{"$ref":"#/$defs/big"}`) + `},` + defs + `}`, ErrLimit},
+		"long with pattern": {`{"type":"object","properties":{"a":{"type":"string","pattern":"^a","maxLength":100000}}}`, ErrLimit},
+		"large class":       {`{"type":"object","properties":{"a":{"type":"string","pattern":"^(\\pL|\\pN){1,500}$"}}}`, ErrLimit},
+		"5000 values":       {`{"type":"object","properties":{"a":{"enum":[` + repeatList(5_000, `"some option %d"`) + `]}}}`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if race.Enabled {
+				t.Skip("reaches its limit in builds without the race detector")
+			}
+			c := newTestCompiler(t, Options{MaxStates: 60_000})
+			for _, f := range notated {
+				g, err := c.Compile(argumentsOf(f, []byte(s.schema)))
+				if s.err == nil && err != nil || err != nil && !errors.Is(err, ErrLimit) {
+					t.Fatalf("%s: %v, want %v", f, err, s.err)
+				}
+				if err == nil {
+					if s := g.Start(); len(ids(s.Mask(nil))) == 0 {
+						t.Fatalf("%s: nothing allowed", f)
+					}
+				}
+			}
+		})
+	}
+}
+
 // Schemas made to be large compile, or run into a limit, and in either case soon.
 func TestHostileSchemas(t *testing.T) {
 	t.Parallel()

@@ -195,6 +195,9 @@ func (c *schemaCompiler) named(out *kind, n *node, seen map[*node]bool) error {
 		return nil
 	}
 	seen[n] = true
+	if c.checks++; c.checks > maxChecks {
+		return fmt.Errorf("%w: looking for the types of arguments takes more than %d steps", ErrLimit, maxChecks)
+	}
 	f, err := c.facts(n)
 	if err != nil {
 		return err
@@ -256,6 +259,13 @@ func (c *schemaCompiler) textString(all []*facts, named kind) (int32, error) {
 		return 0, err
 	}
 	left := uint32(unlimited)
+	key := ""
+	if d == nil {
+		key = fmt.Sprint("text ", low, high, named)
+		if r, ok := c.b.keyed[key]; ok {
+			return r, nil
+		}
+	}
 	switch {
 	case d != nil:
 	case high >= 0 && low > high:
@@ -295,6 +305,9 @@ func (c *schemaCompiler) textString(all []*facts, named kind) (int32, error) {
 		return 0, err
 	}
 	r := c.b.reserve()
+	if key != "" {
+		c.b.keyed[key] = r
+	}
 	c.b.rules[r].left = left
 	return r, c.b.add(r, d)
 }

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/hotpath-go/hotpath/model/chat"
@@ -16,23 +17,34 @@ func TestCallShape(t *testing.T) {
 			continue
 		}
 		shaped++
-		p, err := New(f, Options{Tools: []chat.Tool{{Name: "get_weather"}}, Opened: "<think>\n\n</think>\n\n"})
+		o := Options{Tools: []chat.Tool{{Name: "get_weather"}}, Opened: "<think>\n\n</think>\n\n"}
+		if f.Channels() {
+			o.Opened = "<|start|>assistant"
+		}
+		p, err := New(f, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var calls []chat.ToolCall
 		text := ""
-		for _, e := range append(append([]Event(nil), p.Push(s.Open+"get_weather"+s.Middle+`{"city":"Oslo"}`+s.Close)...), p.Flush()...) {
+		a := s.Arguments
+		arguments := map[Values]string{
+			JSON:   `{"city":"Oslo"}`,
+			Python: a.Before + "city" + a.Between + `"Oslo"` + a.After + a.Close,
+			Text:   a.Before + "city" + a.Between + "Oslo" + a.After + a.Close,
+			Marked: "{city:" + a.Mark + "Oslo" + a.Mark + "}",
+		}[a.Values]
+		for _, e := range append(append([]Event(nil), p.Push(s.Open+"get_weather"+s.Middle+arguments+s.Close)...), p.Flush()...) {
 			if e.Kind == Call {
 				calls = append(calls, e.Call)
 			}
 			text += e.Text
 		}
-		if len(calls) != 1 || calls[0].Name != "get_weather" || string(calls[0].Arguments) != `{"city":"Oslo"}` || text != "" {
+		if len(calls) != 1 || calls[0].Name != "get_weather" || strings.ReplaceAll(string(calls[0].Arguments), " ", "") != `{"city":"Oslo"}` || text != "" {
 			t.Errorf("%s: calls %+v, text %q", f, calls, text)
 		}
 	}
-	if shaped < 6 {
+	if shaped != len(Formats())-1 { // all but Plain
 		t.Errorf("%d formats have a shape", shaped)
 	}
 }
