@@ -1,3 +1,5 @@
+//go:build browser
+
 package cors
 
 import (
@@ -85,13 +87,10 @@ func newModelServer(t *testing.T, o Options) *modelServer {
 	return s
 }
 
-// TestBrowser asks chromium itself. It needs HOTPATH_BROWSER=1, chromium, node, and the packages
-// playwright-core and openai in the folder that NODE_PATH names.
+// TestBrowser asks chromium itself. It needs chromium, node, and the packages playwright-core and
+// openai in the folder that NODE_PATH names; hence the build tag.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("HOTPATH_BROWSER") == "" {
-		t.Skip("HOTPATH_BROWSER is not set")
-	}
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Fatal(err)

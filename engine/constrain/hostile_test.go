@@ -79,11 +79,11 @@ func TestHostileSchemas(t *testing.T) {
 		"checks of values": {`{"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"},{"$ref":"#/$defs/b"}]},"b":{"anyOf":[{"items":{"$ref":"#/$defs/a"}},{"items":{"allOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/b"}]}}]}},` +
 			`"$ref":"#/$defs/a","enum":[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]}`, ErrLimit},
 	} {
+		if race.Enabled && s.err != nil {
+			continue // the way to a limit is long, and the same in builds without the detector
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if race.Enabled && s.err != nil {
-				t.Skip("reaches its limit in builds without the race detector")
-			}
 			c := newTestCompiler(t, Options{MaxStates: 40_000})
 			g, err := c.Compile(JSONSchema([]byte(s.schema), WhitespaceAny))
 			if !errors.Is(err, s.err) {

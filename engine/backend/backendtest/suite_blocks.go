@@ -232,10 +232,7 @@ func (l *lab) export(io backend.BlockIO, block kvcache.BlockID, rows, size int) 
 func (l *lab) blockIO() {
 	const n, more = 43, 9
 	from, to := l.open(backend.Options{}), l.open(backend.Options{})
-	a, ok := from.Runner.(backend.BlockIO)
-	if !ok {
-		l.t.Skip("the backend has no BlockIO")
-	}
+	a := from.Runner.(backend.BlockIO)
 	b := to.Runner.(backend.BlockIO)
 	tokens := l.tokens(n+more, 1)
 	table := from.Pool(0, n+more)

@@ -160,10 +160,7 @@ func (l *lab) badMoves() {
 
 func (l *lab) badBlockIO() {
 	r := l.open(backend.Options{})
-	io, ok := r.Runner.(backend.BlockIO)
-	if !ok {
-		l.t.Skip("the backend has no BlockIO")
-	}
+	io := r.Runner.(backend.BlockIO)
 	size, row := r.Caps.BlockSize, l.model.Program.KVBytes(r.Caps.KV.Effective)
 	blocks := kvcache.BlockID(r.Caps.PoolBlocks + r.Caps.ScratchBlocks)
 	r.Prefill([]kvcache.BlockID{0}, l.tokens(size, 1), 0, size)
@@ -386,9 +383,6 @@ func (l *lab) outputs() {
 // tokens with one step at a time.
 func (l *lab) twoInFlight() {
 	r := l.open(backend.Options{})
-	if r.Caps.InFlight < 2 || !r.Caps.Wants.Has(backend.WantSample) {
-		l.t.Skipf("%d steps in flight, wants %#x", r.Caps.InFlight, r.Caps.Wants)
-	}
 	const steps = 24
 	prompts := [][]int32{l.tokens(5, 1), l.tokens(17, 2), l.tokens(30, 3)}
 	params := []sample.Params{{}, {Temperature: 1}, {Temperature: 0.7, TopK: 9}}

@@ -21,13 +21,11 @@ type story struct {
 // row of every span must have the bits of its history alone.
 func (l *lab) random() {
 	const most, longest = 6, 90
-	steps, seeds := l.Steps, uint64(1)
-	if Long() {
-		seeds = 8
-	} else if race.Enabled {
+	steps := l.Steps
+	if race.Enabled && !Long() {
 		steps = min(steps, 15)
 	}
-	for seed := range seeds {
+	for seed := range uint64(l.Seeds) {
 		rng := rand.New(rand.NewPCG(seed, 77))
 		// Blocks are never given back: there are enough for all steps.
 		r := l.open(backend.Options{PoolBlocks: 1200, ScratchBlocks: 1200})
