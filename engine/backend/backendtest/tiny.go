@@ -91,12 +91,7 @@ func Tiny(t testing.TB, s Shape) *model.Model {
 		}
 		return l
 	}
-	// Attention is sharp, so that a wrong row shows in the logits; less so where rounded activations
-	// would show as much.
-	sharp := 1.7
-	if s.Format.BlockLen() > 1 {
-		sharp = 0.7
-	}
+	const sharp = 1.7 // attention, so that a wrong row shows in the logits
 	for range s.Layers {
 		a := &arch.Attention{
 			Heads: s.Heads, KVHeads: s.KVHeads, HeadDim: s.HeadDim,

@@ -76,9 +76,12 @@ func prefill(t testing.TB, r backend.Runner, tokens []int32, chunk int, want []i
 
 // tiny runs a case on a path and compares with the other engine.
 func tiny(t *testing.T, c backendtest.TinyCase, path string, opts ...cpu.Option) {
+	if path == "generic" && c.Weights != quant.F32 {
+		c.Limit = 300 // products know no positions: the rows far out, which take seconds, meet one format
+	}
 	rows := c.Rows(t)
 	if (race.Enabled || path == "generic") && !backendtest.Long() {
-		rows = rows[:min(4, len(rows))] // the later ones take seconds
+		rows = rows[:min(4, len(rows))]
 	}
 	opts = append(opts, cpu.WithPath(path))
 	want := make([]int, len(rows))

@@ -3,6 +3,7 @@ package reference
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	// gorgonia.org/tensor asks this package at start whether the garbage collector moves objects. Its
 	// own go.mod names a version that panics under current Go; this import keeps the newer one that
@@ -34,11 +35,14 @@ type layer struct {
 
 // linear holds a matrix transposed, cols x rows, so that rows of x multiply it from the left.
 type linear struct {
-	weight *tensor.Dense
-	bias   []float32
+	weight  *tensor.Dense
+	bias    []float32
+	rounded bool // activations are
 }
 
-func expand(p *arch.Program, kv quant.Format) (*net, error) {
+// expand expands the matrices; rounded says whether to round what is multiplied with those that
+// integer products exist for.
+func expand(p *arch.Program, kv quant.Format, rounded bool) (*net, error) {
 	n := &net{program: p, kv: kv}
 	var err error
 	// load keeps the first error, so that the list below reads like the program.
@@ -59,7 +63,7 @@ func expand(p *arch.Program, kv quant.Format) (*net, error) {
 				turned[c*w.Rows+r] = flat[r*w.Cols+c]
 			}
 		}
-		return linear{weight: dense(w.Cols, w.Rows, turned), bias: l.Bias}
+		return linear{weight: dense(w.Cols, w.Rows, turned), bias: l.Bias, rounded: rounded && quant.DotInt8(w.Format) != nil}
 	}
 	for i := range p.Layers {
 		a, ok := p.Layers[i].Mixer.(*arch.Attention)
@@ -104,6 +108,12 @@ func product(a, b *tensor.Dense) (*tensor.Dense, error) {
 }
 
 func (l linear) apply(x *tensor.Dense) (*tensor.Dense, error) {
+	if l.rounded {
+		var err error
+		if x, err = int8s(x); err != nil {
+			return nil, err
+		}
+	}
 	y, err := product(x, l.weight)
 	if err != nil || l.bias == nil {
 		return y, err
@@ -113,6 +123,20 @@ func (l linear) apply(x *tensor.Dense) (*tensor.Dense, error) {
 		out[i] += l.bias[i%len(l.bias)]
 	}
 	return y, nil
+}
+
+// int8s returns what is left of activations that are rounded to 8 bits.
+func int8s(x *tensor.Dense) (*tensor.Dense, error) {
+	out := slices.Clone(values(x))
+	codes, err := quant.NewInt8Row(len(out)) // rows are whole blocks
+	if err != nil {
+		return nil, fmt.Errorf("reference: %w", err)
+	}
+	codes.Quantize(out)
+	for i, c := range codes.Codes {
+		out[i] = float32(c) * codes.Scales[i/quant.Int8Block]
+	}
+	return dense(x.Shape()[0], x.Shape()[1], out), nil
 }
 
 // normed returns the norm of every run of len(n.Gain) values.

@@ -13,13 +13,28 @@ import (
 
 // Backend is the reference backend; make one with New. It is safe for concurrent use.
 type Backend struct {
+	rounded bool
+
 	mu     sync.Mutex
 	tokens map[[sha256.Size]byte]int32 // by the bytes of an exported row
 }
 
+// Option is a setting of New.
+type Option func(*Backend)
+
+// WithRoundedActivations rounds activations as backends with integer products do, before they meet
+// weights of the formats of quant.DotInt8: to 8 bits, in blocks of 32 with a scale each, see
+// quant.Int8Row. What is left between such a backend and this one is the order of sums. By default
+// nothing is rounded.
+func WithRoundedActivations() Option { return func(b *Backend) { b.rounded = true } }
+
 // New returns the backend.
-func New() *Backend {
-	return &Backend{tokens: map[[sha256.Size]byte]int32{}}
+func New(opts ...Option) *Backend {
+	b := &Backend{tokens: map[[sha256.Size]byte]int32{}}
+	for _, o := range opts {
+		o(b)
+	}
+	return b
 }
 
 // Name implements backend.Backend.
@@ -40,12 +55,16 @@ func (b *Backend) Open(ctx context.Context, m *model.Model, o backend.Options) (
 	if o.BlockSize < 1 || o.PoolBlocks < 0 || o.ScratchBlocks < 0 {
 		return nil, fmt.Errorf("%w: %d pool and %d scratch blocks of %d positions", backend.ErrUnsupported, o.PoolBlocks, o.ScratchBlocks, o.BlockSize)
 	}
-	net, err := expand(m.Program, kv)
+	net, err := expand(m.Program, kv, b.rounded)
 	if err != nil {
 		return nil, err
 	}
 	if o.Progress != nil {
 		o.Progress(m.Size, m.Size)
+	}
+	activations := "f32"
+	if b.rounded {
+		activations = "int8"
 	}
 	limit := o.Context
 	if limit == 0 {
@@ -71,7 +90,7 @@ func (b *Backend) Open(ctx context.Context, m *model.Model, o backend.Options) (
 			MaxRows:       max(o.Rows, 1<<14),
 			MaxSpans:      max(o.Spans, 1<<10),
 			InFlight:      1,
-			Numerics:      "reference/1 f32 kv=" + kv.String(),
+			Numerics:      "reference/1 " + activations + " kv=" + kv.String(),
 		},
 	}, nil
 }
