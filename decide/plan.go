@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/hotpath-go/hotpath/model"
@@ -143,13 +144,20 @@ func (p *Plan) Rows(b Border) (int, error) {
 	return f.rows, nil
 }
 
-// Warnings says which settings of the questions, and which parts of the state, come to nothing.
-func (p *Plan) Warnings(e Encoded) []string {
+// Warnings says which settings of a request and its questions, and which parts of the state, come to
+// nothing.
+func (p *Plan) Warnings(r Request, e Encoded) []string {
 	f, err := p.form(e.Form)
 	if err != nil {
 		return nil
 	}
 	var list []string
+	if r.Border == BorderCanonical && e.Border != BorderCanonical {
+		list = append(list, fmt.Sprintf("Border: %v, no template renders this state and its border is %v", r.Border, e.Border))
+	}
+	if r.MaxSpread > 0 && !slices.ContainsFunc(f.asked, func(a *asked) bool { return len(a.prompts) > 1 }) {
+		list = append(list, fmt.Sprintf("MaxSpread: %v, no question is asked in several orders", r.MaxSpread))
+	}
 	for i, a := range f.asked {
 		q := &p.questions[i]
 		if q.Orders > 0 && a.method == Each {

@@ -43,6 +43,12 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%q, want %q", res.Warnings[i], w)
 		}
 	}
+	alone, err := e.Decide(t.Context(), decide.Request{
+		State: decide.Tokens(5, 6, 7), Border: decide.BorderCanonical, MaxSpread: .5, Questions: []decide.Question{decide.Boolean("a", "Is it?")},
+	})
+	if err != nil || len(alone.Warnings) != 2 || !strings.HasPrefix(alone.Warnings[0], "Border: canonical") || !strings.HasPrefix(alone.Warnings[1], "MaxSpread: 0.5") {
+		t.Errorf("%+v, %v", alone, err)
+	}
 	// Again, from what was kept.
 	again, err := e.Decide(t.Context(), r)
 	if err != nil || !slices.Equal(again.Warnings, res.Warnings) || printBits(again) != printBits(res) {

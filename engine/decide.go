@@ -42,7 +42,7 @@ func (e *Engine) Decide(ctx context.Context, r decide.Request) (*decide.Result, 
 	}
 	d.usage.Total = time.Since(begin)
 	return &decide.Result{
-		Answers: answers, Usage: d.usage, Border: state.Border, Cut: cut, Warnings: plan.Warnings(state),
+		Answers: answers, Usage: d.usage, Border: state.Border, Cut: cut, Warnings: plan.Warnings(r, state),
 		Model: e.info.Model, Numerics: e.info.Numerics,
 	}, nil
 }
