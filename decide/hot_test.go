@@ -1,6 +1,8 @@
 package decide_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/hotpath-go/hotpath/decide"
@@ -96,5 +98,54 @@ func TestWarmForBoth(t *testing.T) {
 	gen, err := e.Generate(t.Context(), engine.GenerateRequest{Prompt: p, MaxTokens: 1})
 	if err != nil || gen.Usage.CachedTokens != hold.Tokens() {
 		t.Errorf("%v, %v, held %d", gen, err, hold.Tokens())
+	}
+}
+
+// TestManyQuestionsCostAsOne: on a hot state sixteen questions are one step, which reads the state's
+// keys and values once, as for one question; what they share is computed once, and the plan told the
+// rows before.
+func TestManyQuestionsCostAsOne(t *testing.T) {
+	t.Parallel()
+	m := tinyChat(t)
+	fake := &backendtest.Fake{}
+	t.Cleanup(func() { fake.Verify(t) })
+	e := openEngine(t, m, engine.WithBackend(fake), engine.WithContextLength(4096))
+	state := decide.Text(strings.Repeat("The cat sat in the garden. ", 80))
+	usage := func(n int) decide.Usage {
+		t.Helper()
+		r := decide.Request{State: state, Instructions: "Read the story."}
+		for i := range n {
+			r.Questions = append(r.Questions, decide.Boolean(fmt.Sprint(i), fmt.Sprintf("Is it %d?", i)))
+		}
+		plan, err := e.Compile(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := plan.Rows(decide.BorderTurn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := e.Decide(t.Context(), decide.Request{State: state, Plan: plan})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u := res.Usage; u.ComputedTokens != rows+u.StateTokens-u.CachedTokens {
+			t.Errorf("%d questions: %v, planned %d rows", n, u, rows)
+		}
+		return res.Usage
+	}
+	if cold := usage(1); cold.CachedTokens != 0 || cold.StateTokens < 1500 {
+		t.Fatalf("%v", cold)
+	}
+	one, many := usage(1), usage(16)
+	info := e.Info()
+	position := int64(info.BlockBytes) / int64(info.BlockSize)
+	for _, u := range []decide.Usage{one, many} {
+		if u.Steps != 1 || u.CachedTokens != u.StateTokens || u.Recomputed != 0 || u.KVBytesRead != int64(u.StateTokens)*position {
+			t.Errorf("%v, recomputed %d, read %d bytes; the state has %d", u, u.Recomputed, u.KVBytesRead, int64(u.StateTokens)*position)
+		}
+	}
+	if own := many.ComputedTokens - one.ComputedTokens; own < 15 || own > 16*one.ComputedTokens/2 {
+		t.Errorf("15 more questions are %d more rows than the %d of one: what they share is computed again", own, one.ComputedTokens)
 	}
 }

@@ -238,6 +238,26 @@ func TestCodes(t *testing.T) {
 	}
 }
 
+// TestAutomatic: labels while there are any, then codes, then words; the answer says which.
+func TestAutomatic(t *testing.T) {
+	t.Parallel()
+	e := openEngine(t, stories(t))
+	for n, want := range map[int]decide.Method{2: decide.Label, 24: decide.Label, 60: decide.Code} {
+		res, err := e.Decide(t.Context(), decide.Request{State: decide.Text("x"), Questions: []decide.Question{decide.Choice("c", "?", short(n)...)}})
+		if err != nil || res.Answers[0].Method != want {
+			t.Errorf("%d options: %+v, %v, want %v", n, res, err, want)
+		}
+	}
+	m := stories(t) // has 520 codes
+	p, err := decide.Compile(m, decide.Request{Questions: []decide.Question{decide.Choice("c", "?", short(521)...)}}, decide.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := m.Tokenizer.Decode(spansOf(t, p)[0].Tokens, false); !strings.Contains(text, "\n- 520\n") || !strings.Contains(text, "words of one option") {
+		t.Errorf("521 options are not read by their words: %.200q", text)
+	}
+}
+
 func TestPlanOfAnotherModel(t *testing.T) {
 	t.Parallel()
 	m := stories(t)
