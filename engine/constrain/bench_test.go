@@ -3,6 +3,8 @@ package constrain
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/hotpath-go/hotpath/model/chat/parse"
 )
 
 // BenchmarkMask measures masks along texts of a typical schema after a first pass, at the size
@@ -12,11 +14,18 @@ func BenchmarkMask(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, bench := range []struct{ name, schema string }{
-		{"object", walkSchemas[0]}, {"tree", walkSchemas[6]}, {"any", walkSchemas[2]}, {"pattern", walkSchemas[11]},
+	json := func(schema string) Spec { return JSONSchema([]byte(schema), WhitespaceSpaces) }
+	for _, bench := range []struct {
+		name string
+		spec Spec
+	}{
+		{"object", json(walkSchemas[0])}, {"tree", json(walkSchemas[6])}, {"any", json(walkSchemas[2])}, {"pattern", json(walkSchemas[11])},
+		{"arguments/text", argumentsOf(parse.Qwen3Coder, []byte(argumentSchemas[0]))},
+		{"arguments/python", argumentsOf(parse.LFM2, []byte(argumentSchemas[0]))},
+		{"arguments/marked", argumentsOf(parse.Gemma, []byte(argumentSchemas[0]))},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
-			g, err := c.Compile(JSONSchema([]byte(bench.schema), WhitespaceSpaces))
+			g, err := c.Compile(bench.spec)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -65,19 +74,31 @@ func BenchmarkCompiler(b *testing.B) {
 			}
 		}
 	})
-	b.Run("first-mask", func(b *testing.B) {
-		for b.Loop() {
-			c, err := NewCompiler(v, Options{})
-			if err != nil {
-				b.Fatal(err)
+	for _, first := range []struct {
+		name, at string
+		spec     Spec
+	}{
+		{"first-mask/string", `"a`, JSONSchema([]byte(`{"type":"string"}`), WhitespaceNone)},
+		{"first-mask/text", "<parameter=city>\na", argumentsOf(parse.Qwen3Coder, []byte(argumentSchemas[0]))},
+	} {
+		b.Run(first.name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				c, err := NewCompiler(v, Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				g, err := c.Compile(first.spec)
+				if err != nil {
+					b.Fatal(err)
+				}
+				s := g.Start()
+				if !s.AcceptBytes([]byte(first.at)) {
+					b.Fatal("refused")
+				}
+				b.StartTimer()
+				s.Mask(nil)
 			}
-			g, err := c.Compile(JSONSchema([]byte(`{"type":"string"}`), WhitespaceNone))
-			if err != nil {
-				b.Fatal(err)
-			}
-			s := g.Start()
-			s.AcceptBytes([]byte(`"a`))
-			s.Mask(nil)
-		}
-	})
+		})
+	}
 }

@@ -12,6 +12,7 @@ type state struct {
 	edges  []edge // ascending, disjoint
 	calls  []call
 	accept bool
+	counts bool // its rule counts characters, and calls no other
 	// height is how many calls deep the shortest way to acceptance nests; never: there is none.
 	height int32
 }

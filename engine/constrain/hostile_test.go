@@ -32,13 +32,17 @@ func TestHostileArguments(t *testing.T) {
 		"large class":       {`{"type":"object","properties":{"a":{"type":"string","pattern":"^(\\pL|\\pN){1,500}$"}}}`, ErrLimit},
 		"5000 values":       {`{"type":"object","properties":{"a":{"enum":[` + repeatList(5_000, `"some option %d"`) + `]}}}`, nil},
 	} {
+		formats := notated
+		if race.Enabled { // the way is long, and the same in builds without the detector
+			formats = formats[:1]
+		}
+		if race.Enabled && s.err != nil {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if race.Enabled {
-				t.Skip("reaches its limit in builds without the race detector")
-			}
 			c := newTestCompiler(t, Options{MaxStates: 60_000})
-			for _, f := range notated {
+			for _, f := range formats {
 				g, err := c.Compile(argumentsOf(f, []byte(s.schema)))
 				if s.err == nil && err != nil || err != nil && !errors.Is(err, ErrLimit) {
 					t.Fatalf("%s: %v, want %v", f, err, s.err)

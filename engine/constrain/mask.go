@@ -1,6 +1,7 @@
 package constrain
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 )
@@ -11,6 +12,7 @@ type outcome struct {
 	tokens []int32  // allowed ones, if few
 	mask   []uint32 // or as a set
 	exits  []exit   // with something behind them in the token tree
+	shared bool     // the exits are a part of a textOutcome's
 	reach  int32    // levels of nesting that all this takes, above those below the state
 	then   map[int32]*outcome
 }
@@ -23,9 +25,10 @@ type place struct {
 
 // outcomes caches them for a grammar, up to a number of bytes.
 type outcomes struct {
-	mu    sync.Mutex
-	roots map[place]*outcome
-	bytes int
+	mu      sync.Mutex
+	roots   map[place]*outcome
+	counted map[int32]*textOutcome // of states that count characters
+	bytes   int
 }
 
 // maxOutcomeBytes bounds the cache of one grammar. Beyond it everything is forgotten.
@@ -51,7 +54,39 @@ func (g *Grammar) pack(tokens []int32, exits []exit, reach int32) *outcome {
 	return o
 }
 
-func (o *outcome) size() int { return 4*len(o.tokens) + 4*len(o.mask) + 8*len(o.exits) + 128 }
+func (o *outcome) size() int {
+	n := 4*len(o.tokens) + 4*len(o.mask) + 128
+	if !o.shared {
+		n += 8 * len(o.exits)
+	}
+	return n
+}
+
+// counted returns what tokens do in a state of a rule that counts characters and calls no other.
+func (g *Grammar) counted(q int32) *textOutcome {
+	g.cache.mu.Lock()
+	o := g.cache.counted[q]
+	g.cache.mu.Unlock()
+	if o != nil {
+		return o
+	}
+	o = newTextOutcome(g.trie, g.states, q)
+	g.cache.mu.Lock()
+	defer g.cache.mu.Unlock()
+	if g.cache.counted == nil {
+		g.cache.counted = map[int32]*textOutcome{}
+	}
+	g.cache.counted[q] = o
+	g.grown(o.size())
+	return o
+}
+
+// grown forgets everything when the cache has become too large; the lock is held.
+func (g *Grammar) grown(bytes int) {
+	if g.cache.bytes += bytes; g.cache.bytes > maxOutcomeBytes {
+		g.cache.roots, g.cache.counted, g.cache.bytes = nil, nil, 0
+	}
+}
 
 // root returns the outcome of a head.
 func (g *Grammar) root(h head) *outcome {
@@ -59,6 +94,9 @@ func (g *Grammar) root(h head) *outcome {
 	// No token has more characters than bytes.
 	p.left, p.need = min(p.left, uint32(g.trie.longest)), min(p.need, uint32(g.trie.longest)+1)
 	text := g.text.at(g.trie, h.q)
+	if text == nil && g.states[h.q].counts {
+		text = g.counted(h.q)
+	}
 	if text != nil { // no token has more characters than text.ticks
 		p.left, p.need = min(p.left, uint32(text.ticks)), min(p.need, uint32(text.ticks)+1)
 	}
@@ -71,6 +109,9 @@ func (g *Grammar) root(h head) *outcome {
 	if text != nil {
 		tokens, exits := text.within(g.trie, p.left, p.need)
 		o = g.pack(tokens, exits, 0)
+		if text.open {
+			o.exits, o.shared = text.leaving(p.left), true
+		}
 	} else {
 		w := newWalker(g)
 		tokens, exits := w.walk(0, int32(len(g.trie.nodes)), w.id(&config{heads: []head{{q: h.q, left: h.left, need: h.need}}}), nil, nil)
@@ -78,8 +119,9 @@ func (g *Grammar) root(h head) *outcome {
 	}
 	g.cache.mu.Lock()
 	defer g.cache.mu.Unlock()
-	if g.cache.bytes += o.size(); g.cache.bytes > maxOutcomeBytes || g.cache.roots == nil {
-		g.cache.roots, g.cache.bytes = map[place]*outcome{}, o.size()
+	g.grown(o.size())
+	if g.cache.roots == nil {
+		g.cache.roots = map[place]*outcome{}
 	}
 	g.cache.roots[p] = o
 	return o
@@ -103,7 +145,13 @@ func (g *Grammar) follow(o *outcome, q int32) *outcome {
 		exits = append(exits, o.exits...)
 	}
 	for _, e := range o.exits {
-		tokens, exits = w.walk(e.node+1, g.trie.nodes[e.node].end, from, tokens, exits)
+		end := g.trie.nodes[e.node].end
+		for child := e.node + 1; child < end; child = g.trie.nodes[child].end {
+			if w.step(from, g.trie.nodes[child].b) != 0 { // most go nowhere
+				tokens, exits = w.walk(child, end, from, tokens, exits)
+				break
+			}
+		}
 	}
 	next = g.pack(tokens, exits, w.reach)
 	g.cache.mu.Lock()
@@ -155,6 +203,23 @@ type textOutcome struct {
 	ticks int       // characters of the longest token that stays inside
 	by    [][]int32 // tokens that stay inside the string, by characters
 	exits []exit    // where the string ends
+	// A string without a quote of its own may end at every character: those places, by characters.
+	open  bool
+	after []exit
+}
+
+func (o *textOutcome) size() int {
+	n := 8*len(o.exits) + 8*len(o.after) + 128
+	for _, list := range o.by {
+		n += 4 * len(list)
+	}
+	return n
+}
+
+// leaving returns the places where a string ends that may take left characters more.
+func (o *textOutcome) leaving(left uint32) []exit {
+	n, _ := slices.BinarySearchFunc(o.after, left+1, func(e exit, ticks uint32) int { return cmp.Compare(uint32(e.ticks), ticks) })
+	return o.after[:n:n]
 }
 
 func (t *textOutcomes) at(tr *trie, q int32) *textOutcome {
@@ -166,13 +231,18 @@ func (t *textOutcomes) at(tr *trie, q int32) *textOutcome {
 	if t.found[q] != nil {
 		return t.found[q]
 	}
+	t.found[q] = newTextOutcome(tr, t.states.states, q)
+	return t.found[q]
+}
+
+func newTextOutcome(tr *trie, states []state, q int32) *textOutcome {
 	o := &textOutcome{by: [][]int32{nil}}
 	type at struct{ q, ticks int32 }
 	path := []at{{q, 0}}
 	for i := int32(0); int(i) < len(tr.nodes); {
 		n := &tr.nodes[i]
 		from := path[n.depth]
-		e := t.states.states[from.q].step(n.b)
+		e := states[from.q].step(n.b)
 		if e == nil {
 			i = n.end
 			continue
@@ -188,6 +258,10 @@ func (t *textOutcomes) at(tr *trie, q int32) *textOutcome {
 			to.ticks++
 		}
 		path = append(path[:n.depth+1], to)
+		if states[to.q].accept && n.end > i+1 {
+			o.open = true
+			o.after = append(o.after, exit{i, uint16(to.ticks)})
+		}
 		if n.token >= 0 {
 			for int(to.ticks) >= len(o.by) {
 				o.by = append(o.by, nil)
@@ -197,7 +271,7 @@ func (t *textOutcomes) at(tr *trie, q int32) *textOutcome {
 		}
 		i++
 	}
-	t.found[q] = o
+	slices.SortStableFunc(o.after, func(a, b exit) int { return cmp.Compare(a.ticks, b.ticks) })
 	return o
 }
 

@@ -270,7 +270,7 @@ func (c *schemaCompiler) textString(all []*facts, named kind) (int32, error) {
 	case d != nil:
 	case high >= 0 && low > high:
 		return c.b.reserve(), nil // nothing
-	case high >= 0 && high <= 4*maxIndent:
+	case high >= 0 && high < 2*maxIndent && named&(kindBool|kindNull) != 0:
 		d, err = lengths(low, high, c.b.room(), runeBytes)
 	default:
 		d, err = anyText(low, c.b.room())
@@ -309,7 +309,15 @@ func (c *schemaCompiler) textString(all []*facts, named kind) (int32, error) {
 		c.b.keyed[key] = r
 	}
 	c.b.rules[r].left = left
-	return r, c.b.add(r, d)
+	return r, c.b.add(r, counting(d))
+}
+
+// counting marks the states of a rule that counts characters.
+func counting(d *dfa) *dfa {
+	for i := range d.states {
+		d.states[i].counts = true
+	}
+	return d
 }
 
 // anyText is the automaton of texts of low characters and more. Edges that begin a character count.
@@ -375,7 +383,7 @@ func (c *schemaCompiler) anyString(low, high int) (int32, error) {
 			return r, nil // nothing
 		}
 	}
-	return r, c.b.add(r, d)
+	return r, c.b.add(r, counting(d))
 }
 
 // within leaves out the strings that hold the mark.

@@ -8,6 +8,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/hotpath-go/hotpath/internal/race"
+	"github.com/hotpath-go/hotpath/model/chat"
+	"github.com/hotpath-go/hotpath/model/chat/parse"
 )
 
 // On a real vocabulary: every mask along some walks against the plain check of each token.
@@ -21,6 +23,25 @@ func TestRealVocabulary(t *testing.T) {
 	schemas, rounds, every := 4, 6, 8
 	if race.Enabled {
 		schemas, rounds, every = 1, 1, 64
+	}
+	for f, schema := range map[parse.Format]string{parse.Qwen3Coder: argumentSchemas[1], parse.Gemma: argumentSchemas[4]} {
+		g, err := c.Compile(argumentsOf(f, []byte(schema)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(6, 9))
+		steps := 0
+		text := walkText(t, g, r, func(s *State, mask []uint32) {
+			if steps++; steps%every != 1 {
+				return
+			}
+			if got, want := ids(mask), naiveMask(s, v); len(got) != len(want) {
+				t.Fatalf("%s: %d tokens allowed, want %d", schema, len(got), len(want))
+			}
+		})
+		if _, err := readBack(t, f, chat.Tool{Name: "run", Parameters: []byte(schema)}, text); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
 	}
 	for i, schema := range []string{walkSchemas[0], walkSchemas[2], walkSchemas[6], walkSchemas[8]}[:schemas] {
 		g, err := c.Compile(JSONSchema([]byte(schema), WhitespaceSpaces))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hotpath-go/hotpath/internal/race"
 	"github.com/hotpath-go/hotpath/model/chat"
 )
 
@@ -78,7 +79,11 @@ func TestMarkersInArguments(t *testing.T) {
 	values = append(values, "", "\n", "\n\n", `\`, `\"`, `"`, `'`, `"""`, "```\n", "a\x01b\r\t", "\u2028", "</parameter>", "x</parameter>y", "</parameter>\n<b>",
 		"</arg_value>", "x</arg_value> y", "<parameter=cmd>\nx", "<arg_value>", "}</tool_call>", "\"}}\n</tool_call>", "}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
 		`"}<|call|>`, ")]<|tool_call_end|>", "}<tool_call|>", "}]<|/tool_call|>", ")]<|python_end|>")
-	for range 2000 {
+	rounds := 600
+	if race.Enabled {
+		rounds, values = 60, values[len(values)/2:]
+	}
+	for range rounds {
 		var b strings.Builder
 		for range 1 + rng.IntN(5) {
 			b.WriteString(strings.ToValidUTF8(words[rng.IntN(len(words))], ""))
