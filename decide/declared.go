@@ -217,13 +217,13 @@ func (d *declared) plain(s string) string {
 	return strings.ToLower(strings.Join(strings.Fields(s), " "))
 }
 
-// split parts a name into words: credit_score, getWeather, HTTPServer, a.b, a:b.
+// split parts a name into words: credit_score, getWeather, HTTPServer, a.b.
 func split(s string) string {
 	var b strings.Builder
 	runes := []rune(s)
 	for i, r := range runes {
 		switch {
-		case r == '_' || r == '.' || r == '-' || r == '/' || r == ':':
+		case r == '_' || r == '.' || r == '-' || r == '/':
 			r = ' '
 		case i == 0 || !unicode.IsUpper(r):
 		case unicode.IsLower(runes[i-1]), unicode.IsDigit(runes[i-1]),

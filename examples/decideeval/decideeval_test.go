@@ -148,7 +148,7 @@ func TestFits(t *testing.T) {
 	}
 	defer f.Close()
 	cal, err := decide.LoadCalibrator(f)
-	if err != nil || cal.Temperature(decide.How{Method: decide.Label}, decide.KindChoice, 10) == 1 {
+	if err != nil || cal.Temperature(decide.How{Method: decide.Each}, decide.KindChoice, 10) == 1 {
 		t.Errorf("%+v, %v", cal, err)
 	}
 }

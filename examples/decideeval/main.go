@@ -13,6 +13,12 @@
 //	options   of a choice or score: a list of names or of {"name", "description"}, or a key of the
 //	          object in -options
 //	label     the right option's name; of a boolean true or false
+//
+// With -sets it makes the sets of rows that the embedded model is measured on from a folder with their
+// sources, and prints a line for each: accuracy beside that of word overlap, and calibration error with
+// the temperatures that the model ships.
+//
+//	go run ./examples/decideeval -sets all ../shared/data/decisions
 package main
 
 import (
@@ -24,6 +30,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -51,6 +58,9 @@ type config struct {
 	holdout  float64
 	save     string
 	png      string
+	sets     string
+	hand     string
+	out      string
 }
 
 func main() {
@@ -83,6 +93,9 @@ func parse(args []string, usage io.Writer) (config, error) {
 	f.Float64Var(&c.holdout, "holdout", 0.5, "part of the rows that the fit does not see")
 	f.StringVar(&c.save, "save", "", "file for the fitted calibrator")
 	f.StringVar(&c.png, "png", "", "file for the reliability diagram")
+	f.StringVar(&c.sets, "sets", "", "sets to make and ask, with commas between: "+strings.Join(setNames, ", ")+", hand:NAME, or all")
+	f.StringVar(&c.hand, "hand", "model/embedded/train/hand", "with -sets, folder with rows written by hand")
+	f.StringVar(&c.out, "out", "", "with -sets, file to write the rows to instead of asking them")
 	if err := f.Parse(args); err != nil {
 		return c, err
 	}
@@ -116,6 +129,9 @@ func parse(args []string, usage io.Writer) (config, error) {
 	default:
 		return c, fmt.Errorf("decideeval: -fit: there is none called %q", c.fit)
 	}
+	if c.sets != "" && (c.fit != "" || c.png != "") || c.out != "" && c.sets == "" {
+		return c, errors.New("decideeval: -sets goes without -fit and -png, and -out needs it")
+	}
 	if c.save != "" && c.fit == "" {
 		return c, errors.New("decideeval: -save needs -fit")
 	}
@@ -143,6 +159,9 @@ func run(ctx context.Context, c config, out io.Writer, progress func(total int) 
 		return err
 	}
 	defer eng.Close()
+	if c.sets != "" {
+		return runSets(ctx, c, eng, eng.Info().Template, out, progress)
+	}
 	examples, notes, err := load(c, eng.Info().Template)
 	if err != nil {
 		return err

@@ -21,13 +21,17 @@ import (
 
 // row is one line of the file.
 type row struct {
+	Set      string          `json:"set,omitempty"` // that it belongs to, in files of several
 	Type     string          `json:"type"`
-	Input    string          `json:"input"`
-	Messages []message       `json:"messages"`
-	Tools    []tool          `json:"tools"`
-	Question string          `json:"question"`
-	Options  json.RawMessage `json:"options"`
+	Input    string          `json:"input,omitempty"`
+	Messages []message       `json:"messages,omitempty"`
+	Tools    []tool          `json:"tools,omitempty"`
+	Question string          `json:"question,omitempty"`
+	Options  json.RawMessage `json:"options,omitempty"`
 	Label    json.RawMessage `json:"label"`
+
+	Page        string `json:"page,omitempty"` // of tldr's commands
+	Description string `json:"description,omitempty"`
 }
 
 type message struct {
@@ -168,6 +172,10 @@ func parseRow(line []byte, lists map[string][]decide.Option, question string, te
 	if err := json.Unmarshal(line, &r); err != nil {
 		return fit.Example{}, err
 	}
+	return r.example(lists, question, template)
+}
+
+func (r row) example(lists map[string][]decide.Option, question string, template bool) (fit.Example, error) {
 	e := fit.Example{State: state(r, template)}
 	if r.Question != "" {
 		question = r.Question
