@@ -12,86 +12,66 @@ import (
 
 	"github.com/hotpath-go/hotpath/decide"
 	"github.com/hotpath-go/hotpath/engine/backend/cpu"
-	"github.com/hotpath-go/hotpath/internal/testdata"
 	"github.com/hotpath-go/hotpath/model"
 	"github.com/hotpath-go/hotpath/model/arch"
-	"github.com/hotpath-go/hotpath/model/safetensors"
-	"github.com/hotpath-go/hotpath/model/tokenizer"
+	"github.com/hotpath-go/hotpath/model/chat"
+	"github.com/hotpath-go/hotpath/quant"
 )
 
-const declaration = `{"read": "each", "state": "<|bos|><|state|> {state}", "question": "<|question|> {question}",
-	"option": "<|A|> {name}[ : {description}]<|mark|>", "level": "<|A|> {index}: {name}<|mark|>", "yes": "<|yes|>", "words": true}`
+// trained is a question with what another framework computes from the embedded model's weights.
+type trained struct {
+	Set, Kind, State, Question string
+	Options                    []decide.Option
+	Prefix                     []int32   `json:"prefix_ids"`
+	Each                       [][]int32 `json:"option_ids"`
+	Scores                     []float64 // logits of yes
+	Evidence                   []float64 // of shared words, before its weight
+	Probabilities              []float64
+}
 
-// TestDeclaredRead reproduces the scores that a small trained model, which declares the each read, has
-// in its own framework.
+func trainedQuestions(t *testing.T) []trained {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "model", "embedded", "train", "reference.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []trained
+	if err := json.Unmarshal(b, &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 40 {
+		t.Fatalf("%d questions", len(list))
+	}
+	return list
+}
+
+func (r *trained) request() decide.Request {
+	q := decide.Question{ID: "q", Instructions: r.Question, Options: r.Options, Kind: map[string]decide.Kind{
+		"boolean": decide.KindBoolean, "choice": decide.KindChoice, "score": decide.KindScore,
+	}[r.Kind]}
+	return decide.Request{State: decide.Text(r.State), Questions: []decide.Question{q}}
+}
+
+// TestDeclaredRead reproduces the tokens, scores and probabilities that the embedded model, which
+// declares the each read, has in the framework that trained it. The weights are decoded first: their
+// products with rounded activations are held to a bound of their own below.
 func TestDeclaredRead(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(testdata.Dir(t), "..", "embedded", "prototype", "best_hf")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("this test reads a prototype that lies beside the data: %v", err)
-	}
-	read := func(name string, v any) {
-		t.Helper()
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(b, v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// Its own pattern for words is unknown; that of GPT-2 gives these texts the same tokens.
-	var description map[string]any
-	read("tokenizer.json", &description)
-	description["pre_tokenizer"] = map[string]any{"type": "ByteLevel", "add_prefix_space": false, "use_regex": true}
-	raw, err := json.Marshal(description)
+	own, err := model.Embedded().Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	tok, err := tokenizer.FromJSON(raw, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := safetensors.Open(filepath.Join(dir, "model.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.Close() })
-	program, err := arch.FromSafetensors(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := model.New("prototype", program, tok, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Decision = declaration
+	t.Cleanup(func() { _ = own.Close() })
+	m := decoded(t, own)
 	e, feed := openEngine(t, m), newFeeder(t, cpu.New(), m)
+	rounded := openEngine(t, own)
 	c := decide.NewCompiler(m, decide.Options{})
-
-	var cases []struct {
-		Set, State, Question string
-		Options              [][2]string
-		Prefix               []int32   `json:"prefix_ids"`
-		Each                 [][]int32 `json:"option_ids"`
-		Scores               []float64
-	}
-	read("reference.json", &cases)
-	if len(cases) != 24 {
-		t.Fatalf("%d cases", len(cases))
-	}
-	for i, item := range cases {
-		q := decide.Choice("q", item.Question)
-		for j, o := range item.Options {
-			// Its trainer cut descriptions to 28 tokens.
-			_, cut, _ := strings.Cut(tok.Decode(item.Each[j], false), " : ")
-			d := strings.ToLower(o[1])
-			if cut = strings.TrimSuffix(cut, "<|mark|>"); strings.HasPrefix(d, cut) {
-				d = cut
-			}
-			q.Options = append(q.Options, decide.Opt(o[0], d))
-		}
-		r := decide.Request{State: decide.Text(item.State), Questions: []decide.Question{q}}
+	worst := 0.0
+	kinds := map[string]int{}
+	list := trainedQuestions(t)
+	for i, item := range list {
+		kinds[item.Kind]++
+		r := item.request()
 		state, err := c.Encode(r.State, decide.BorderNone)
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +89,7 @@ func TestDeclaredRead(t *testing.T) {
 			t.Errorf("%d (%s): state and question %v, want %v", i, item.Set, ends[0], item.Prefix)
 			continue
 		}
-		for j := range q.Options {
+		for j := range item.Scores {
 			if s := spans[1+j]; !slices.Equal(s.Tokens, item.Each[j]) || s.Parent != 1 {
 				t.Errorf("%d (%s): option %d: %v, want %v", i, item.Set, j, s.Tokens, item.Each[j])
 				continue
@@ -124,13 +104,112 @@ func TestDeclaredRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := res.Answers[0]
-		for j, p := range normal(item.Scores) {
+		for j, p := range item.Probabilities {
 			if !(math.Abs(a.Probabilities[j]-p) < 1e-4) {
 				t.Errorf("%d (%s): p[%d] is %v, want %v", i, item.Set, j, a.Probabilities[j], p)
 			}
 		}
-		if a.Method != decide.Each || a.LabelMass != nil || res.Border != decide.BorderDeclared {
-			t.Errorf("%d: %v, %v, %v", i, a.Method, a.LabelMass, res.Border)
+		if a.Method != decide.Each || a.LabelMass != nil || res.Border != decide.BorderDeclared || a.Calibrated {
+			t.Errorf("%d: %v, %v, %v, %v", i, a.Method, a.LabelMass, res.Border, a.Calibrated)
+		}
+		checkEvidence(t, i, &item, &a)
+		res, err = rounded.Decide(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, p := range item.Probabilities {
+			worst = max(worst, math.Abs(res.Answers[0].Probabilities[j]-p))
+		}
+	}
+	if kinds["boolean"] == 0 || kinds["choice"] == 0 || kinds["score"] == 0 {
+		t.Errorf("kinds of questions: %v", kinds)
+	}
+	t.Logf("%d questions, %v; with rounded activations a probability is off by at most %.4f", len(list), kinds, worst)
+	if !(worst < 0.05) {
+		t.Errorf("with rounded activations a probability is off by %v", worst)
+	}
+}
+
+// checkEvidence compares what shared words add with the reference, which has it before the weight.
+func checkEvidence(t *testing.T, i int, item *trained, a *decide.Answer) {
+	t.Helper()
+	if a.Evidence == nil {
+		return // the kind has no weight; the probabilities say so too
+	}
+	weight := 0.0
+	for j, x := range item.Evidence {
+		switch {
+		case x == 0:
+			if a.Evidence[j] != 0 {
+				t.Errorf("%d (%s): evidence %d is %v, want none", i, item.Set, j, a.Evidence[j])
+			}
+		case weight == 0:
+			weight = a.Evidence[j] / x
+		case !(math.Abs(a.Evidence[j]/x-weight) < 1e-5):
+			t.Errorf("%d (%s): evidence %d is %v, %v of the reference, before it was %v", i, item.Set, j, a.Evidence[j], a.Evidence[j]/x, weight)
+		}
+	}
+}
+
+// decoded returns a model with the weights of another in F32.
+func decoded(t *testing.T, m *model.Model) *model.Model {
+	t.Helper()
+	matrix := func(w quant.Tensor) quant.Tensor {
+		x := make([]float32, w.Rows*w.Cols)
+		if err := quant.Decode(x, w.Format, w.Data); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 4*len(x))
+		if err := quant.Encode(b, quant.F32, x); err != nil {
+			t.Fatal(err)
+		}
+		out, err := quant.NewTensor(quant.F32, w.Rows, w.Cols, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	p := *m.Program
+	p.Embedding = matrix(p.Embedding)
+	if p.Head = p.Embedding; !p.Tied {
+		p.Head = matrix(m.Program.Head)
+	}
+	p.Layers = slices.Clone(p.Layers)
+	for i := range p.Layers {
+		a, f := *p.Layers[i].Mixer.(*arch.Attention), *p.Layers[i].Forward.(*arch.Gated)
+		for _, l := range []*arch.Linear{&a.Q, &a.K, &a.V, &a.O, &f.Gate, &f.Up, &f.Down} {
+			l.Weight = matrix(l.Weight)
+		}
+		p.Layers[i].Mixer, p.Layers[i].Forward = &a, &f
+	}
+	out, err := model.New(m.Name, &p, m.Tokenizer, m.Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Decision, out.IDF, out.Fold = m.Decision, m.IDF, m.Fold
+	return out
+}
+
+// TestDeclaredMessages finds one user message written as text is, so that both share their blocks.
+func TestDeclaredMessages(t *testing.T) {
+	t.Parallel()
+	m, err := model.Embedded().Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	c := decide.NewCompiler(m, decide.Options{})
+	for _, s := range []string{"Hello", "my  Card was\ncharged twice, <|state|> please", "ÄRGER mit dem Zug"} {
+		text, err := c.Encode(decide.Text(s), decide.BorderNone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chats, err := c.Encode(decide.Chat(chat.Messages(chat.User(s))), decide.BorderNone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(text.Tokens, chats.Tokens) {
+			t.Errorf("%q: text %v, message %v", s, text.Tokens, chats.Tokens)
 		}
 	}
 }

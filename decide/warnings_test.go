@@ -115,7 +115,8 @@ func TestNoWayToClose(t *testing.T) {
 
 // FuzzDeclaration: no declaration of a model file makes a compile panic.
 func FuzzDeclaration(f *testing.F) {
-	f.Add(declaration)
+	f.Add(`{"read": "each", "state": "<|im_start|> {state}", "question": "<|im_end|>[ {question}]", "option": "{name}[ : {description}]",
+		"level": "{index}: {name}", "yes": "y", "words": true, "temperature": {"choice": 1.3}, "evidence": {"boolean": 0}}`)
 	f.Add(`{"read": "each", "state": "{state}", "question": "[{question}]", "option": "{name}", "yes": "y"}`)
 	f.Add(`{"read": "each", "state": "}{", "question": "[[", "option": "]"}`)
 	m := tinyChat(f)

@@ -184,7 +184,7 @@ func boundedSchema(r *rand.Rand, depth int) map[string]any {
 // TestThousandSchemas generates under random schemas: every text parses and validates.
 func TestThousandSchemas(t *testing.T) {
 	t.Parallel()
-	e := openFor(t, model.Embedded())
+	e := openFor(t, model.Stories())
 	n := 1000
 	if testing.Short() {
 		n = 100

@@ -52,7 +52,7 @@ func readReply(t *testing.T, tok *tokenizer.Tokenizer, f parse.Format, stops []s
 // shown does, wherever tokens and markers cut it.
 func TestStopTextsAreContent(t *testing.T) {
 	t.Parallel()
-	m, err := model.Embedded().Load(context.Background())
+	m, err := model.Stories().Load(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestStopTextsAreContent(t *testing.T) {
 // TestStopTextsAnywhere: with random texts, the reply is what it is without stop texts, cut at the first.
 func TestStopTextsAnywhere(t *testing.T) {
 	t.Parallel()
-	m, err := model.Embedded().Load(context.Background())
+	m, err := model.Stories().Load(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,11 +66,20 @@ func (f file) Load(ctx context.Context) (*Model, error) {
 	})
 }
 
-// Embedded returns the source of the small model that the module carries: see package embedded.
-func Embedded() Source { return Stories() }
+// Embedded returns the source of the small model for decisions that the module carries: see package
+// embedded.
+func Embedded() Source { return mini{} }
 
 // Stories returns the source of stories260K, which the module carries too and which writes stories.
 func Stories() Source { return stories{} }
+
+type mini struct{}
+
+func (mini) String() string { return "embedded " + embedded.Name }
+
+func (mini) Load(ctx context.Context) (*Model, error) {
+	return carried(ctx, embedded.Name, embedded.Weights)
+}
 
 type stories struct{}
 

@@ -9,5 +9,5 @@
 //	fake.AssertDone(t)
 //
 // Answers must be asked for in the script's order; everything that was asked is recorded.
-// [Embedded] opens a real engine on the small model that the module carries.
+// [Embedded] opens a real engine on the small trained model that the module carries.
 package enginetest

@@ -53,11 +53,34 @@ func TestAgentWithScript(t *testing.T) {
 	fake.AssertDone(t) // every scripted answer was asked for, in order
 }
 
-func TestAgentWithModel(t *testing.T) {
-	eng := enginetest.Embedded(t) // no download, the same bits on every run
-	a := &Agent{eng, eng}
-	if _, err := a.Run(t.Context(), "Tom had a dog."); err != nil {
-		t.Error(err)
+// Desk is more code under test: it puts messages into queues.
+type Desk struct{ decider decide.Decider }
+
+func (d *Desk) Queue(ctx context.Context, message string) (string, error) {
+	res, err := d.decider.Decide(ctx, decide.Request{
+		State: decide.Text(message),
+		Questions: []decide.Question{decide.Choice("queue", "Which team should handle this?",
+			decide.Opt("billing", "payments, refunds, invoices"),
+			decide.Opt("shipping", "delivery and tracking of parcels"),
+			decide.Opt("technical", "errors and crashes of the app"))},
+	})
+	if err != nil {
+		return "", err
+	}
+	return res.Choice("queue").Value, nil
+}
+
+func TestDeskRoutes(t *testing.T) {
+	eng := enginetest.Embedded(t) // the small trained model in the module: no download, same bits on every run
+	desk := &Desk{eng}            // takes decide.Decider
+	for message, want := range map[string]string{
+		"I want a refund, you charged my card twice.": "billing",
+		"The tracking says that my parcel is lost.":   "shipping",
+		"The app crashes with an error at the start.": "technical",
+	} {
+		if got, err := desk.Queue(t.Context(), message); err != nil || got != want {
+			t.Errorf("%q goes to %q, want %q; %v", message, got, want, err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/hotpath-go/hotpath/engine"
 	"github.com/hotpath-go/hotpath/engine/enginetest"
 	"github.com/hotpath-go/hotpath/model/chat"
+	"github.com/hotpath-go/hotpath/model/embedded"
 )
 
 var (
@@ -257,19 +259,42 @@ func TestScriptConcurrent(t *testing.T) {
 	f.AssertDone(t)
 }
 
-// The embedded model needs nothing and gives the same on every run.
+// The embedded model needs nothing and gives the same bits on every run, whatever runs beside it and
+// in whatever steps.
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
-	r := engine.GenerateRequest{Prompt: chat.Text("Once upon a time"), MaxTokens: 12}
-	a, err := enginetest.Embedded(t).Generate(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
+	r := decide.Request{State: decide.Text("I was charged twice, please let me talk to a person."), Questions: []decide.Question{
+		decide.Boolean("human", "Does the user ask for a human?"),
+		decide.Choice("team", "Which team?", decide.Opt("billing", "charges and refunds"), decide.Opt("technical", "errors"), decide.Opt("sales", "")),
+		decide.Score("urgency", "How urgent is it?", "can wait", "today", "at once"),
+	}}
+	var want []decide.Answer
+	for i, e := range []*engine.Engine{
+		enginetest.Embedded(t), enginetest.Embedded(t), enginetest.Embedded(t, engine.WithStepRows(7)), enginetest.Embedded(t, engine.WithWorkers(1)),
+	} {
+		var group sync.WaitGroup
+		group.Go(func() {
+			other := r
+			other.State = decide.Text("The parcel is lost.")
+			if _, err := e.Decide(t.Context(), other); err != nil {
+				t.Error(err)
+			}
+		})
+		for range 2 { // cold and hot
+			res, err := e.Decide(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = res.Answers
+			}
+			if !reflect.DeepEqual(res.Answers, want) {
+				t.Errorf("engine %d: %v, want %v", i, res.Answers, want)
+			}
+		}
+		group.Wait()
 	}
-	b, err := enginetest.Embedded(t, engine.WithStepRows(1)).Generate(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := ", there was a little girl named Lily. She"; a.Text != want || b.Text != want {
-		t.Errorf("%q and %q, want %q", a.Text, b.Text, want)
+	if e := enginetest.Embedded(t); e.Info().Model != embedded.Name {
+		t.Errorf("the model is %s", e.Info().Model)
 	}
 }

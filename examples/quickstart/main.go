@@ -1,5 +1,5 @@
-// Quickstart opens a model, decides three questions about one state, then generates from the same
-// state, and prints what each call found in the cache and what it computed.
+// Quickstart decides three questions about a customer's message, asks another one about the same
+// message to show that its tokens are not computed again, and then lets a model write.
 //
 //	go run ./examples/quickstart
 //	go run ./examples/quickstart -model qwen3-0.6b-q8_0.gguf
@@ -9,24 +9,29 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"text/tabwriter"
 
 	"github.com/hotpath-go/hotpath/decide"
 	"github.com/hotpath-go/hotpath/engine"
 	"github.com/hotpath-go/hotpath/model"
+	"github.com/hotpath-go/hotpath/model/chat"
 )
 
 func main() {
-	path := flag.String("model", "", "GGUF file or safetensors folder; empty: the embedded model")
+	path := flag.String("model", "", "GGUF file or safetensors folder; empty: the embedded models")
 	flag.Parse()
-	if err := run(context.Background(), *path); err != nil {
+	if err := run(context.Background(), *path, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, path string) error {
+const message = "Hello, I was charged twice for my order last week and nobody has answered my mails. " +
+	"My rent is due today and I need that money back now. Please let me talk to a real person."
+
+func run(ctx context.Context, path string, out io.Writer) error {
 	src := model.Embedded()
 	if path != "" {
 		src = model.File(path)
@@ -36,46 +41,79 @@ func run(ctx context.Context, path string) error {
 		return err
 	}
 	defer eng.Close()
-	fmt.Println(eng.Info())
-	if path == "" {
-		fmt.Println("The embedded model has 260 thousand parameters and writes small stories: its answers mean nothing yet.")
+	fmt.Fprintf(out, "%v\n\n%s\n", eng.Info(), message)
+
+	state := decide.Text(message)
+	fmt.Fprintln(out, "\nThree questions about this message, answered without generating anything:")
+	if err := ask(ctx, eng, out, state,
+		decide.Boolean("human", "Does the user ask for a human?"),
+		decide.Choice("team", "Which team should handle this?",
+			decide.Opt("billing", "charges, refunds, invoices"),
+			decide.Opt("shipping", "delivery, tracking, lost parcels"),
+			decide.Opt("technical", "errors, bugs and outages"),
+			decide.Opt("sales", "prices and offers before buying")),
+		decide.Score("urgency", "How urgent is the message?", "can wait", "this week", "today", "immediately"),
+	); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "\nOne more about the same message, whose tokens are there already:")
+	if err := ask(ctx, eng, out, state,
+		decide.Score("mood", "How frustrated is the user?", "not at all", "a little", "quite", "very much"),
+	); err != nil {
+		return err
 	}
 
-	state := decide.Text("Once upon a time, there was a little girl named Lily. She loved to play outside in the park. One day, she saw a big, red ball.")
-	fmt.Println("\nThree questions about one state, read without generating anything:")
-	res, err := eng.Decide(ctx, decide.Request{
-		State: state,
-		Questions: []decide.Question{
-			decide.Boolean("happy", "Is the story happy?"),
-			decide.Choice("next", "What comes next?",
-				decide.Opt("play", "she plays with the ball"),
-				decide.Opt("home", "she goes home"),
-				decide.Opt("sleep", "she falls asleep")),
-			decide.Score("risk", "How dangerous is it?", "safe", "a little", "very"),
-		},
-	})
+	prompt := state.Prompt()
+	switch {
+	case path == "":
+		// The embedded model decides and does not write. Another one that the module carries does.
+		stories, err := engine.Open(ctx, model.Stories())
+		if err != nil {
+			return err
+		}
+		defer stories.Close()
+		eng, prompt = stories, chat.Text("Once upon a time, there was a little girl named Lily.")
+		fmt.Fprintln(out, "\nThe embedded model decides and does not write. stories260K, a second model in this module, writes small stories:")
+	case eng.Info().Template:
+		prompt = chat.Messages(state.Messages()...)
+	}
+	if path != "" {
+		fmt.Fprintln(out, "\nThen the text goes on from the same blocks:")
+	}
+	for ev, err := range eng.Stream(ctx, engine.GenerateRequest{Prompt: prompt, MaxTokens: 48}) {
+		if err != nil {
+			return err
+		}
+		fmt.Fprint(out, ev.Text)
+		if ev.Done != nil {
+			fmt.Fprintf(out, "\n%v\n", ev.Done.Usage)
+		}
+	}
+	return nil
+}
+
+// ask prints the answers to questions and what they cost.
+func ask(ctx context.Context, d decide.Decider, out io.Writer, state decide.State, questions ...decide.Question) error {
+	res, err := d.Decide(ctx, decide.Request{State: state, Questions: questions})
 	if err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "question\tanswer\tprobabilities\tconfidence\tlabel mass")
-	for _, a := range res.Answers {
-		fmt.Fprintf(table, "%s\t%s\t%.3f\t%.3f\t%.5f\n", a.ID, a.Value, a.Probabilities, a.Confidence, *a.LabelMass)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "question\tanswer\tprobabilities")
+	for i, a := range res.Answers {
+		options := questions[i].Options
+		if options == nil {
+			options = decide.Names("yes", "no")
+		}
+		fmt.Fprintf(table, "%s\t%s\t", a.ID, a.Value)
+		for j, o := range options {
+			fmt.Fprintf(table, "%s %.2f  ", o.Name, a.Probabilities[j])
+		}
+		fmt.Fprintln(table)
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Println(res.Usage)
-
-	fmt.Println("\nThen the text goes on from the same blocks:")
-	for ev, err := range eng.Stream(ctx, engine.GenerateRequest{Prompt: state.Prompt(), MaxTokens: 48}) {
-		if err != nil {
-			return err
-		}
-		fmt.Print(ev.Text)
-		if ev.Done != nil {
-			fmt.Printf("\n%v\n", ev.Done.Usage)
-		}
-	}
+	fmt.Fprintln(out, res.Usage)
 	return nil
 }

@@ -18,11 +18,11 @@ func main() {
 	}
 	defer eng.Close()
 
-	state := decide.Text("Customer: my card was charged twice, please fix it today.\n")
+	state := decide.Text("Customer: my card was charged twice, please fix it today.")
 	res, err := eng.Decide(ctx, decide.Request{
 		State: state,
 		Questions: []decide.Question{
-			decide.Boolean("urgent", "Does the customer need a reply within the day?"),
+			decide.Score("urgency", "How urgent is the message?", "can wait", "this week", "today", "immediately"),
 			decide.Choice("team", "Which team should handle this?",
 				decide.Opt("billing", "charges, refunds, invoices"),
 				decide.Opt("technical", "errors and outages")),
@@ -31,12 +31,16 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(res.Boolean("urgent").Probability, res.Choice("team").Value)
+	fmt.Println(res.Score("urgency").Value, res.Choice("team").Value, res.Choice("team").Probability)
 
-	gen, err := eng.Generate(ctx, engine.GenerateRequest{Prompt: state.Prompt(), MaxTokens: 20})
+	// A later question about the same message computes its own few tokens.
+	res, err = eng.Decide(ctx, decide.Request{
+		State:     state,
+		Questions: []decide.Question{decide.Boolean("human", "Does the user ask for a human?")},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(gen.Text)
-	fmt.Println(gen.Usage.CachedTokens, "of", gen.Usage.PromptTokens, "prompt tokens were there already")
+	fmt.Println(res.Boolean("human").Probability)
+	fmt.Println(res.Usage.CachedTokens, "of", res.Usage.StateTokens, "state tokens were there already")
 }

@@ -1,5 +1,6 @@
 // Serve offers a model over HTTP: decisions (/v1/systemone, /v1/decisions), chat, text, and a page
-// to try decisions on. Without flags it serves the small model that the module carries, on loopback.
+// to try decisions on. Without flags it serves the small model that the module carries, which decides
+// and does not write, on loopback.
 //
 //	go run ./examples/serve
 //	go run ./examples/serve -model qwen3-0.6b-q8_0.gguf -keys keys.txt -origins https://app.example.com
@@ -199,9 +200,12 @@ func introduce(w io.Writer, info engine.Info, url string, keys int, s settings) 
 	}
 	post("/v1/systemone", `{"state":"Third time I ask. Cancel it.","questions":{"cancel":{"type":"noul","instructions":"Does the customer want to cancel?"}}}`)
 	post("/v1/decisions", `{"model":"`+info.Model+`","input":"Third time I ask. Cancel it.","questions":[{"type":"choice","name":"team","instructions":"Who answers?","choices":[{"value":"orders"},{"value":"refunds"}]}]}`)
-	if info.Template {
+	switch {
+	case s.model == "":
+		fmt.Fprintf(w, "\n%s decides and does not write; with -model FILE there are completions too.\n", info.Model)
+	case info.Template:
 		post("/v1/chat/completions", `{"messages":[{"role":"user","content":"Tell a story."}],"stream":true}`)
-	} else {
+	default:
 		post("/v1/completions", `{"prompt":"Once upon a time","max_tokens":60,"stream":true}`)
 	}
 	fmt.Fprintf(w, "\n  curl %s/v1/models%s\n\n", url, auth)

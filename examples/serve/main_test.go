@@ -26,11 +26,17 @@ func TestFlagsAndEnvironment(t *testing.T) {
 // What is printed can be called, and an interrupt ends it.
 func TestRun(t *testing.T) {
 	t.Parallel()
+	t.Run("embedded", func(t *testing.T) { testRun(t, "", 3) })
+	t.Run("writes", func(t *testing.T) { testRun(t, "../../model/embedded/stories260K.gguf", 4) })
+}
+
+func testRun(t *testing.T, model string, want int) {
+	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	r, w := io.Pipe()
 	over := make(chan error, 1)
 	go func() {
-		err := run(ctx, settings{addr: "127.0.0.1:0", playground: true, quiet: true}, w, io.Discard)
+		err := run(ctx, settings{model: model, addr: "127.0.0.1:0", playground: true, quiet: true}, w, io.Discard)
 		w.Close()
 		over <- err
 	}()
@@ -44,7 +50,7 @@ func TestRun(t *testing.T) {
 	}
 	go io.Copy(io.Discard, r)
 	calls := regexp.MustCompile(`curl (\S+)(?: -H '\S+ \S+' -d '(.*)')?`).FindAllStringSubmatch(text, -1)
-	if len(calls) != 4 {
+	if len(calls) != want {
 		t.Fatalf("%d calls in %s", len(calls), text)
 	}
 	for _, c := range calls {
