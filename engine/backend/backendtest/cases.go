@@ -27,7 +27,8 @@ type TinyCase struct {
 	// Expanded: the other engine ran on weights expanded to float32, so that it rounded no
 	// activations; it is the reference for a backend that keeps them in float32.
 	Expanded bool
-	// Limit is the last row to compare; 0: row 1,100, or all when HOTPATH_LONG is set.
+	// Limit is the last row to compare; 0: row 1,100, all when HOTPATH_LONG is set, or 300 when
+	// Emulated.
 	Limit int
 	// Exact: on both sides nothing is rounded but float32 sums, if KV is F32 here too.
 	Exact bool
@@ -154,9 +155,13 @@ func (c TinyCase) Rows(t testing.TB) []TinyRow {
 	}
 	limit := c.Limit
 	if limit == 0 {
-		limit = 1100
-		if Long() {
+		switch {
+		case Emulated():
+			limit = 300 // more than a partition of attention
+		case Long():
 			limit = math.MaxInt
+		default:
+			limit = 1100
 		}
 	}
 	var rows []TinyRow
@@ -182,6 +187,11 @@ func (c TinyCase) Rows(t testing.TB) []TinyRow {
 
 // Long reports whether HOTPATH_LONG asks for the tests that take minutes.
 func Long() bool { return os.Getenv("HOTPATH_LONG") != "" }
+
+// Emulated reports whether HOTPATH_EMULATED says that these tests run in an emulator of the
+// processor, tens of times slower. Operators, products and formats are then tested in full, and
+// whole models to row 300.
+func Emulated() bool { return os.Getenv("HOTPATH_EMULATED") != "" }
 
 // TinyTokens returns the first n of the tokens that the cases were computed over, at position 0 on.
 func TinyTokens(n int) []int32 {
