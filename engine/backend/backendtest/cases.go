@@ -189,8 +189,8 @@ func (c TinyCase) Rows(t testing.TB) []TinyRow {
 func Long() bool { return os.Getenv("HOTPATH_LONG") != "" }
 
 // Emulated reports whether HOTPATH_EMULATED says that these tests run in an emulator of the
-// processor, tens of times slower. Operators, products and formats are then tested in full, and
-// whole models to row 300.
+// processor, tens of times slower. Operators, products and formats are then tested in full,
+// whole models to row 300, and the conformance suite of cpu on a few shapes.
 func Emulated() bool { return os.Getenv("HOTPATH_EMULATED") != "" }
 
 // TinyTokens returns the first n of the tokens that the cases were computed over, at position 0 on.

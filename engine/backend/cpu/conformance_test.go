@@ -30,10 +30,13 @@ func TestConformance(t *testing.T) {
 			if path != cpu.Paths()[0] {
 				c.Seeds = 1 // what mixes sequences is the same on every path
 			}
+			if backendtest.Emulated() {
+				c.Steps = 15
+			}
 			c.Shapes = backendtest.Shapes()
 			if !backendtest.Long() {
 				every := 2
-				if path != cpu.Paths()[0] {
+				if path != cpu.Paths()[0] || backendtest.Emulated() {
 					every = 5
 				}
 				for i := range c.Shapes { // some of them, compacted
