@@ -15,6 +15,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hotpath-go/hotpath/decide"
@@ -125,12 +126,29 @@ func sample(t *testing.T) []set {
 	return list
 }
 
-// TestSampleIsOfTheSets makes the sample again from the data.
-func TestSampleIsOfTheSets(t *testing.T) {
-	made, err := sets(strings.Join(setNames, ","), source{data: testdata.Path(t, "decisions")})
+// made makes all sets from the data, once for all tests.
+var made = sync.OnceValues(func() ([]set, error) {
+	return sets("all", source{filepath.Join(os.Getenv(testdata.Variable), "decisions"), handFolder})
+})
+
+// allSets returns the sets of the data, and of the rows written by hand after them.
+func allSets(t *testing.T) []set {
+	t.Helper()
+	testdata.Path(t, "decisions")
+	list, err := made()
 	if err != nil {
 		t.Fatal(err)
 	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].rows = slices.Clone(list[i].rows) // they are drawn from
+	}
+	return list
+}
+
+// TestSampleIsOfTheSets makes the sample again from the data.
+func TestSampleIsOfTheSets(t *testing.T) {
+	made := allSets(t)[:len(setNames)]
 	made = config{rows: sampleRows, seed: 1}.sample(made)
 	if *update {
 		var b bytes.Buffer
@@ -250,13 +268,9 @@ func TestOrder(t *testing.T) {
 func TestAllSets(t *testing.T) {
 	long := os.Getenv("HOTPATH_LONG") != ""
 	want := records(t)
-	c := config{sets: "all", data: testdata.Path(t, "decisions"), hand: handFolder, parallel: 4, seed: 2}
+	c := config{data: testdata.Path(t, "decisions"), parallel: 4, seed: 2}
 	if !long {
 		c.rows = 20
-	}
-	list, err := sets(c.sets, source{c.data, c.hand})
-	if err != nil {
-		t.Fatal(err)
 	}
 	weights, err := source{data: c.data}.weights()
 	if err != nil {
@@ -265,7 +279,7 @@ func TestAllSets(t *testing.T) {
 	e := openEmbedded(t)
 	seen := map[string]recordedAs{}
 	var scores []score
-	for _, s := range c.sample(list) {
+	for _, s := range c.sample(allSets(t)) {
 		x, err := measure(t.Context(), c, e, true, s, weights, quiet)
 		if err != nil {
 			t.Fatal(err)
@@ -365,7 +379,7 @@ func TestSetsTable(t *testing.T) {
 	t.Parallel()
 	data := testdata.Path(t, "decisions")
 	out := filepath.Join(t.TempDir(), "rows.jsonl")
-	for _, args := range [][]string{{"-sets", "held8", "-rows", "5", "-out", out, data}, {"-sets", "held8,bfclrel", "-rows", "5", data}} {
+	for _, args := range [][]string{{"-sets", "held8", "-rows", "5", "-out", out, data}, {"-sets", "held8,held8h", "-rows", "5", data}} {
 		c, err := parse(args, io.Discard)
 		if err != nil {
 			t.Fatal(err)
