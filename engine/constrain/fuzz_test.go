@@ -5,10 +5,14 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/hotpath-go/hotpath/model/chat"
+	"github.com/hotpath-go/hotpath/model/chat/parse"
 )
 
 // FuzzSchema: no schema panics or takes more than the limits; what its grammar writes is JSON, and
@@ -59,6 +63,50 @@ func FuzzSchema(f *testing.F) {
 		}
 		if err := check.Validate(doc); err != nil {
 			t.Fatalf("%s: wrote %q: %v", schema, text, err)
+		}
+	})
+}
+
+// FuzzArguments: whatever a schema is, the arguments that its grammar writes are read back as one call.
+func FuzzArguments(f *testing.F) {
+	for i, s := range append(slices.Clip(argumentSchemas), walkSchemas...) {
+		f.Add([]byte(s), uint64(i))
+	}
+	c, err := NewCompiler(vocabFor(), Options{MaxStates: 4000, MaxDepth: 24, Grammars: 4})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, schema []byte, seed uint64) {
+		format := notated[seed%uint64(len(notated))]
+		g, err := c.Compile(argumentsOf(format, schema))
+		if err != nil {
+			return
+		}
+		r := rand.New(rand.NewPCG(seed, 0))
+		s := g.Start()
+		var text []byte
+		var mask []uint32
+		for step := 0; !s.Ended(); step++ {
+			if mask = s.Mask(mask); step > 300 {
+				return // a long word
+			}
+			allowed := ids(mask)
+			if len(allowed) == 0 {
+				t.Fatalf("%s: %s: stuck behind %q", format, schema, text)
+			}
+			id := allowed[r.IntN(len(allowed))]
+			if err := s.Accept(id); err != nil {
+				t.Fatalf("%s: %s: behind %q: %v", format, schema, text, err)
+			}
+			text = append(text, g.vocab[id]...)
+		}
+		args, err := readBack(t, format, chat.Tool{Name: "run", Parameters: schema}, string(text))
+		if err != nil || !json.Valid(args) || args[0] != '{' {
+			// Gemma's arguments are whatever the schema says; a call takes an object.
+			if format == parse.Gemma && (len(text) == 0 || text[0] != '{') {
+				return
+			}
+			t.Fatalf("%s: %s: %q is read as %s: %v", format, schema, text, args, err)
 		}
 	})
 }

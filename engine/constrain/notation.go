@@ -179,9 +179,11 @@ func (c *schemaCompiler) argumentsLayout() layout {
 		l.value = func(items []item) (int32, error) {
 			f := form{part: argument}
 			for _, i := range items {
-				if err := c.named(&f.named, i.n, map[*node]bool{}); err != nil {
+				named, err := c.named(i.n)
+				if err != nil {
 					return 0, err
 				}
+				f.named |= named
 			}
 			return c.ruleIn(f, items), nil
 		}
@@ -189,33 +191,46 @@ func (c *schemaCompiler) argumentsLayout() layout {
 	return l
 }
 
-// named adds the types that a schema names anywhere among its alternatives.
-func (c *schemaCompiler) named(out *kind, n *node, seen map[*node]bool) error {
-	if seen[n] {
-		return nil
-	}
-	seen[n] = true
-	if c.checks++; c.checks > maxChecks {
-		return fmt.Errorf("%w: looking for the types of arguments takes more than %d steps", ErrLimit, maxChecks)
-	}
-	f, err := c.facts(n)
-	if err != nil {
-		return err
-	}
-	if n.get("type") != nil {
-		*out |= f.kinds
-	}
-	if f.ref != nil && !strings.HasPrefix(n.get("$ref").text, "#/") && n.get("$ref").text != "#" {
-		return fmt.Errorf("%w: %s: reference %q of an argument that is written as text, which is read by pointers alone", ErrUnsupported, n.pointer(), n.get("$ref").text)
-	}
-	for _, m := range slices.Concat([]*node{f.ref}, f.anyOf, f.oneOf, f.allOf) {
-		if m != nil {
-			if err := c.named(out, m, seen); err != nil {
+// How far readers of text look for the types of an argument: references and alternatives inside each
+// other, and all of them.
+const (
+	maxNamedDepth = 8
+	maxNamed      = 4096
+)
+
+// named returns the types that a schema names anywhere among its alternatives.
+func (c *schemaCompiler) named(n *node) (kind, error) {
+	var out kind
+	steps := 0
+	var walk func(n *node, depth int) error
+	walk = func(n *node, depth int) error {
+		if steps++; steps > maxNamed || depth > maxNamedDepth {
+			return fmt.Errorf("%w: %s: an argument that is written as text with more than %d alternatives, or %d inside each other", ErrLimit, n.pointer(), maxNamed, maxNamedDepth)
+		}
+		if c.checks++; c.checks > maxChecks {
+			return fmt.Errorf("%w: looking for the types of arguments takes more than %d steps", ErrLimit, maxChecks)
+		}
+		f, err := c.facts(n)
+		if err != nil {
+			return err
+		}
+		if n.get("type") != nil {
+			out |= f.kinds
+		}
+		if f.ref != nil {
+			if ref := n.get("$ref").text; !strings.HasPrefix(ref, "#/") && ref != "#" {
+				return fmt.Errorf("%w: %s: reference %q of an argument that is written as text, which is read by pointers alone", ErrUnsupported, n.pointer(), ref)
+			}
+		}
+		for _, m := range slices.Concat(of(f.ref), of(f.anyOf...), of(f.oneOf...), of(f.allOf...)) {
+			if err := walk(m.n, depth+1); err != nil {
 				return err
 			}
 		}
+		return nil
 	}
-	return nil
+	err := walk(n, 0)
+	return out, err
 }
 
 // checkNames refuses properties whose names the notation cannot write, those of the arguments
@@ -416,6 +431,9 @@ func compileArguments(b *builder, doc []byte, o Notation) (int32, error) {
 		c.style.null, c.style.yes, c.style.no = "None", "True", "False"
 	case ValuesText:
 		c.avoid = o.Mark
+		if _, err := c.named(c.root); err != nil { // a reader gathers the properties in the same way
+			return 0, err
+		}
 	case ValuesMarked:
 		c.avoid, c.style.quote, c.style.raw = o.Mark, o.Mark, true
 	}
