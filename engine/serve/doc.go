@@ -40,6 +40,7 @@
 // take long random ones. The priority of a request is its caller's word (as vLLM has it: lower runs
 // first), and it comes before fairness between keys. Fields that change no answer here are ignored on the chat and text routes,
 // as are unknown ones. Temperature is 1 where none is given, as those APIs say, and not greedy.
-// The tool choice and a response format constrain the reply, so they cannot be broken; a response
+// Stop texts end a reply where they come in its content, not in its reasoning or calls. The tool choice
+// and a response format constrain the reply, so they cannot be broken; a response
 // format together with tools that may be called is refused.
 package serve

@@ -11,6 +11,9 @@
 //
 //   - The events depend on the text and not on how it is cut. No byte is lost or doubled: the Raw texts of
 //     the events, joined, are the stream.
+//   - Arguments may hold any marker, that of their call's end included: a JSON object ends where its
+//     bracket closes. A value that stands as it is ends at its closing tag with something after it that
+//     may follow a value, which it cannot hold itself.
 //   - A call is whole or it is text. Its body is held back until it is complete; when it cannot be read, it
 //     becomes content as it stands.
 //   - Where a format writes arguments as text, the tool's schema gives them their types: "5" is the number
