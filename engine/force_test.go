@@ -57,6 +57,22 @@ func murmur() engine.Option {
 	}})
 }
 
+// murmurEnds is murmur where one token ends free text.
+func murmurEnds(end int32) engine.Option {
+	return engine.WithBackend(&backendtest.Fake{Logits: func(history []int32, logits []float32) {
+		h := uint64(len(history)) * 0x9e3779b97f4a7c15
+		for i := range logits {
+			h ^= h << 13
+			h ^= h >> 7
+			h ^= h << 17
+			logits[i] = float32(h%1000) / 250
+		}
+		if len(history)%29 == 0 {
+			logits[end] = 1e6
+		}
+	}})
+}
+
 func toolPrompt() chat.Prompt {
 	return chat.Messages(chat.User("What is the weather in Oslo?")).WithTools(
 		chat.Tool{Name: "weather", Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string","maxLength":12},"days":{"type":"integer","minimum":1,"maximum":9},"note":{"type":["string","null"],"maxLength":6},"tags":{"type":"array","items":{"type":"string","maxLength":3},"maxItems":2},"deep":{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"],"additionalProperties":false}},"required":["city","days"],"additionalProperties":false}`)},
