@@ -1,0 +1,321 @@
+"""Word lists that the generated examples are made of: actions, things by topic, phrasings, questions.
+
+An action is (verbs that tools use, phrases that people use). A thing is its synonyms.
+"""
+
+ACTIONS = {
+    "create": ("create|add|new|make", "create|add|make|set up|start|open|register"),
+    "delete": ("delete|remove|erase", "delete|remove|erase|get rid of|throw away|clear"),
+    "update": ("update|edit|modify|change", "update|change|edit|modify|fix|correct|revise"),
+    "list": ("list|show|get|browse", "list|show me|show all|give me|display|see|which are"),
+    "search": ("search|find|lookup|query", "find|search for|look up|look for|locate|hunt for"),
+    "send": ("send|deliver|dispatch", "send|mail|forward|deliver|ship"),
+    "cancel": ("cancel|stop|abort", "cancel|call off|stop|abort|drop"),
+    "status": ("check|status of|track|get status", "check|track|what is happening with|what is the status of|where is|any news on"),
+    "book": ("book|reserve|schedule", "book|reserve|schedule|arrange|plan"),
+    "pay": ("pay|settle", "pay|settle|pay off|cover"),
+    "share": ("share|publish|post", "share|publish|post|give others access to"),
+    "download": ("download|export|fetch", "download|export|save a copy of|fetch|grab"),
+    "upload": ("upload|import", "upload|import|load|attach"),
+    "compare": ("compare|diff", "compare|tell apart|find the difference between|contrast"),
+    "summarize": ("summarize|digest", "summarize|sum up|give a short version of|condense"),
+    "translate": ("translate|convert", "translate|convert|turn into another form|render"),
+    "approve": ("approve|accept|confirm", "approve|accept|confirm|ok|sign off"),
+    "reject": ("reject|decline|deny", "reject|decline|refuse|deny|turn down"),
+    "calculate": ("calculate|compute|estimate", "calculate|compute|work out|estimate|figure out"),
+    "explain": ("explain|describe|get info on", "explain|describe|tell me about|what is|help me understand"),
+    "print": ("print", "print|make a hard copy of|print out"),
+    "backup": ("backup|archive", "back up|archive|save|store"),
+    "restore": ("restore|recover", "restore|recover|bring back|undo the loss of"),
+    "lock": ("lock|block|freeze", "lock|block|freeze|disable"),
+    "unlock": ("unlock|enable|activate", "unlock|enable|activate|turn on"),
+    "transfer": ("transfer|move", "transfer|move|shift|hand over"),
+    "merge": ("merge|combine|join", "merge|combine|join|put together"),
+    "rename": ("rename|set name", "rename|give a new name to|change the name of"),
+    "monitor": ("monitor|watch", "monitor|watch|keep an eye on|alert me about"),
+    "recommend": ("recommend|suggest", "recommend|suggest|propose|what is a good"),
+    "rate": ("rate|review", "rate|review|leave feedback on|score"),
+    "return": ("return|refund", "return|refund|give back|get my money back for"),
+}
+ACTIONS = {k: (a.split("|"), b.split("|")) for k, (a, b) in ACTIONS.items()}
+
+TOPICS = {
+    "billing": [
+        "invoice|bill", "refund|money back", "payment|charge", "subscription|plan|membership",
+        "receipt|proof of payment", "discount|coupon|voucher", "late fee|penalty",
+    ],
+    "shipping": [
+        "package|parcel|delivery", "order|purchase", "tracking number", "shipping address|delivery address",
+        "customs form", "courier|driver", "warehouse stock|inventory",
+    ],
+    "travel": [
+        "flight|plane ticket", "hotel|hotel room|accommodation", "rental car|car hire",
+        "train ticket|rail ticket", "itinerary|trip plan", "visa|travel permit", "luggage|baggage|suitcase",
+        "cruise",
+    ],
+    "weather": [
+        "forecast|weather report", "temperature", "rain|rainfall|shower", "wind speed",
+        "storm|hurricane|tornado", "humidity", "snow|snowfall", "air quality|pollution",
+    ],
+    "calendar": [
+        "meeting|appointment", "calendar event|event", "reminder|alert", "deadline|due date", "agenda",
+        "birthday", "time slot|free slot",
+    ],
+    "email": [
+        "email|e-mail|message", "inbox", "spam|junk mail", "attachment", "mailing list|newsletter", "draft",
+        "signature",
+    ],
+    "code": [
+        "pull request|merge request", "branch", "bug|defect|issue", "unit test|test", "build|compile job",
+        "repository|repo", "function|method", "stack trace|traceback", "commit", "code review",
+        "dependency|library",
+    ],
+    "database": [
+        "table|relation", "query|sql statement", "index", "row|record", "schema", "transaction log", "replica",
+    ],
+    "cloud": [
+        "server|machine|instance", "container|pod", "cluster", "deployment|rollout|release", "load balancer",
+        "dns record|domain name", "certificate|ssl certificate", "bucket|object storage", "virtual network",
+    ],
+    "security": [
+        "password|passphrase", "access token|api key", "firewall rule", "login attempt|sign in",
+        "permission|access right", "virus|malware", "two factor code|verification code",
+        "security incident|breach",
+    ],
+    "hr": [
+        "employee|staff member|worker", "vacation|holiday|time off|leave", "payslip|pay stub|salary slip",
+        "job applicant|candidate", "contract|agreement", "training course", "performance review|appraisal",
+    ],
+    "finance": [
+        "stock price|share price", "exchange rate|currency rate", "bank account|account", "loan|mortgage",
+        "budget|spending plan", "tax return|tax form", "credit card|card", "savings goal", "interest rate",
+    ],
+    "health": [
+        "doctor visit|medical appointment", "prescription|medicine|medication", "symptom|pain", "vaccine|shot",
+        "blood pressure", "diet|meal plan", "workout|exercise", "heart rate|pulse", "insurance claim",
+    ],
+    "food": [
+        "recipe|dish", "restaurant|place to eat|diner", "table reservation", "grocery list|shopping list",
+        "ingredient", "pizza", "coffee|espresso", "calories",
+    ],
+    "music": [
+        "song|track|tune", "playlist", "album|record", "concert|gig|show", "lyrics", "podcast",
+        "radio station",
+    ],
+    "movies": [
+        "movie|film", "tv series|show|series", "actor|actress", "cinema ticket|movie ticket", "trailer",
+        "subtitle",
+    ],
+    "sports": [
+        "match|game", "team|squad", "player|athlete", "score|result", "league table|standings",
+        "tournament|cup",
+    ],
+    "home": [
+        "light|lamp|lights", "thermostat|heating", "door lock|front door", "security camera|camera",
+        "vacuum cleaner|robot vacuum", "oven", "garage door", "alarm",
+    ],
+    "education": [
+        "course|class", "homework|assignment", "exam|quiz", "student|pupil", "teacher|lecturer", "grade|mark",
+        "library book|textbook",
+    ],
+    "maps": [
+        "route|directions|way", "traffic|congestion", "parking spot|parking place",
+        "gas station|petrol station", "address|location", "bus stop|bus", "distance",
+    ],
+    "math": [
+        "equation", "triangle area|area of a triangle", "prime number", "average|mean", "derivative",
+        "percentage", "square root", "matrix", "probability", "volume of a cylinder|cylinder volume",
+        "greatest common divisor",
+    ],
+    "files": [
+        "file|document", "folder|directory", "disk space|storage", "photo|picture|image", "video|clip",
+        "spreadsheet|excel sheet", "slide deck|presentation", "pdf", "log file|log",
+    ],
+    "legal": [
+        "lawsuit|court case", "contract clause", "trademark", "lawyer|attorney", "license", "privacy policy",
+        "patent",
+    ],
+    "realestate": [
+        "apartment|flat", "house|home listing", "rent|rental price", "mortgage offer", "property tax",
+        "landlord", "lease",
+    ],
+    "support": [
+        "support ticket|ticket|case", "complaint", "feedback|comment", "warranty|guarantee",
+        "live agent|human agent", "manual|user guide", "outage|downtime",
+    ],
+    "science": [
+        "molecule|compound", "planet", "chemical reaction", "genome|dna sequence", "voltage", "velocity|speed",
+        "gravity", "density",
+    ],
+    "news": [
+        "headline|news", "article|story", "election|vote", "interview", "press release",
+    ],
+    "shopping": [
+        "shoes|sneakers", "laptop|notebook|computer", "phone|smartphone|mobile", "gift|present", "cart|basket",
+        "wish list", "jacket|coat", "price",
+    ],
+    "language": [
+        "word|term", "sentence|phrase", "grammar|spelling", "synonym", "pronunciation", "translation",
+    ],
+    "network": [
+        "wifi|wireless network", "router", "ip address", "port", "vpn", "bandwidth|network speed",
+        "packet loss",
+    ],
+    "pets": [
+        "dog|puppy", "cat|kitten", "vet|animal doctor", "pet food",
+    ],
+    "cars": [
+        "tire|tyre", "oil change|oil", "engine", "battery", "car insurance", "fuel|gas|petrol", "brake",
+    ],
+}
+THINGS = [(t, o.split("|")) for t, members in TOPICS.items() for o in members]
+
+REQUESTS = [
+    "{v} {d}{o}", "can you {v} {d}{o}", "please {v} {d}{o}", "i need to {v} {d}{o}", "i want to {v} {d}{o}",
+    "could you help me {v} {d}{o}", "how do i {v} {d}{o}", "{v} {d}{o} please", "hey , {v} {d}{o} now",
+    "would you {v} {d}{o}", "i would like you to {v} {d}{o}", "time to {v} {d}{o}", "we have to {v} {d}{o}",
+    "my boss asked me to {v} {d}{o}", "it would be great to {v} {d}{o}", "is it possible to {v} {d}{o}",
+]
+
+DESCRIPTIONS = [
+    "{V} {a}{o}", "{V} {a}{o} for the user", "use when the user wants to {v} {a}{o}", "tool to {v} {a}{o}",
+    "lets you {v} {a}{o}", "{V} the given {o}", "function that can {v} {a}{o} by id",
+    "the user asks to {v} {a}{o}", "handles requests to {v} {a}{o}",
+]
+
+PARAMETERS = [
+    "id (string)", "date (string, optional)", "name (string)", "amount (number)", "limit (integer, default 10)",
+    "city (string)", "query (string)", "format (one of json, text)", "user_id (integer)", "verbose (boolean)",
+]
+
+ASK_INTENT = [
+    "which intent fits?", "which option fits best?", "what does the user want?", "choose the intent",
+    "pick one option", "what is the intent of the message?", "route the message",
+    "which of these matches the request?", "classify the request", "select the best option",
+]
+
+ASK_TOOL = [
+    "which tool should be called?", "which tool fits?", "choose a tool", "pick the function to call",
+    "which function can serve the request?", "which tool should the agent use next?", "select the right tool",
+]
+
+ASK_TOPIC = [
+    "which topic is it about?", "which domain is this?", "which agent should handle this?",
+    "route to the right team", "which category fits?", "choose the topic",
+]
+
+ASK_SCOPE = [
+    "is the request one that the assistant supports?", "is the request in scope?",
+    "can the assistant handle this request?", "does the request fit one of the supported topics?",
+    "is this about one of the topics?", "do we support this?",
+]
+
+ASK_SHELL = [
+    "does it need a shell command?", "is a shell needed?", "should the agent run a command in the terminal?",
+    "does the request need the shell?", "does this call for running a shell command?", "needs a shell?",
+    "must a command be run on the machine for this?",
+]
+
+ASK_RELEVANT = [
+    "can one of the tools serve the request?", "is there a suitable tool?", "do the tools cover the request?",
+    "does any of these tools fit the request?", "can the request be served with the tools?",
+]
+
+ASK_HUMAN = [
+    "does the user ask for a human?", "does the user want to talk to a person?",
+    "should this be handed to a human agent at the user's request?", "is the user asking for a live agent?",
+    "asks for a human?",
+]
+
+ASK_NEED = [
+    "is a tool needed at all?", "does answering this need a tool call?", "must a tool be called?",
+    "can the assistant not answer without calling a tool?", "needs a tool?",
+]
+
+ASK_COMMAND = ["which command does it?", "choose the command", "which command should be run?"]
+ASK_PROGRAM = ["which program should be used?", "which program does it?", "pick the program"]
+ASK_MEANING = ["which description fits?", "what does it mean?", "what is described?", "which one explains it?"]
+ASK_WORD = ["which word does it define?", "which term fits?", "what is described?", "which word is meant?"]
+ASK_URGENCY = ["how urgent is the message?", "rate the urgency", "what priority does it have?", "how soon must someone act?"]
+ASK_FRUSTRATION = ["how frustrated is the user?", "rate the frustration", "how angry is the user?", "how upset is the writer?"]
+
+LEVELS_URGENCY = [
+    [("none", ""), ("low", ""), ("medium", ""), ("high", "")],
+    [("none", "can wait, no date"), ("low", "some day this week"), ("medium", "today"), ("high", "right now, damage is going on")],
+    [("no rush", "nothing depends on it"), ("soon", "within days"), ("urgent", "within hours"), ("critical", "immediately")],
+    [("whenever", ""), ("this week", ""), ("today", ""), ("now", "")],
+    [("p4", "no deadline"), ("p3", "within the week"), ("p2", "blocks work today"), ("p1", "outage or emergency, act now")],
+]
+
+LEVELS_FRUSTRATION = [
+    [("none", ""), ("low", ""), ("medium", ""), ("high", "")],
+    [("calm", "friendly, neutral or thankful"), ("slightly annoyed", "a mild complaint"),
+     ("annoyed", "clearly unhappy, it failed again"), ("furious", "angry, insulting or threatening to leave")],
+    [("calm", ""), ("uneasy", ""), ("upset", ""), ("angry", "")],
+    [("satisfied or neutral", ""), ("a little unhappy", ""), ("frustrated", ""), ("very angry", "")],
+]
+
+URGENCY = [
+    ["no rush , whenever you have time", "just curious how this works", "this can wait until next month",
+     "low priority", "take your time , nothing depends on it", "not urgent at all", "some day it would be nice",
+     "only if you are bored", "for the backlog", "no deadline on this one"],
+    ["could you take a look this week", "when you get a chance this week", "it would be good to have it by friday",
+     "please reply in the next few days", "sometime before the weekend", "within the next days is fine",
+     "we need it by the end of the week", "not today but soon"],
+    ["please look at this today", "i need it by tonight", "it is blocking my work", "we need an answer before the end of the day",
+     "my flight leaves tomorrow and i still have no ticket", "the deadline is this evening", "this should be done in the next hours",
+     "the demo is this afternoon", "i cannot continue until this is fixed"],
+    ["the server is down and customers are affected right now", "production is broken", "this is an emergency",
+     "payments are failing for everyone", "we are losing money every minute", "call me asap", "i need this in the next five minutes",
+     "there is smoke coming out of it", "everything stopped working", "drop everything and fix it", "patients are waiting"],
+]
+
+FRUSTRATION = [
+    ["thanks so much , works great", "all good , just a question", "great job , i love it", "hello , could you tell me",
+     "nice , that solved it", "have a nice day", "quick question", "cheers", "much appreciated"],
+    ["hmm , it still does not work as i expected", "a little confused why it takes so long", "not ideal but ok",
+     "that is a bit inconvenient", "i had hoped it would be faster", "slightly odd that this happens"],
+    ["i am really annoyed , it failed again", "this is the third time it does not work", "i am disappointed with the support so far",
+     "why does this keep breaking", "i have been waiting for two weeks", "this should not be so hard", "nobody answered my last mail"],
+    ["this is the worst service ever , i am furious", "i have asked five times and nobody helps , unacceptable",
+     "you people are useless , cancel everything", "i am sick of this garbage", "absolutely ridiculous", "i will sue you",
+     "what a joke of a company", "i am done with you", "this is a scam"],
+]
+
+HUMAN = [
+    "let me talk to a person", "i want to speak to a human", "can i talk to an agent", "connect me with support staff",
+    "is there a real person i can chat with", "get me your manager", "transfer me to someone", "i would rather talk to somebody",
+    "please call me back", "no more bots please", "put me through to an operator", "i need a human", "representative please",
+    "can a colleague of yours take over", "give me a phone number where a person answers",
+]
+
+NOT_HUMAN = [
+    "are you a human", "my agent told me to restart it", "the operator of the crane is ill", "i talked to your support yesterday",
+    "are you a bot", "my manager wants the report", "how many people work here", "what does a support agent earn",
+    "i am a real person", "a person at the shop sold it to me", "add a person to my contacts", "does it recognise human faces",
+    "the agent process crashed", "who is the president of france", "change the user agent of the browser",
+]
+
+KNOWLEDGE = [
+    "what is the capital of {c}", "explain what {w} means", "tell me a joke", "write a short poem about {w}", "hello there",
+    "thanks , that is all", "what is 2 plus 2", "who wrote hamlet", "how do you spell {w}", "give me a synonym of {w}",
+    "summarize what you just said", "what do you think about {w}", "translate hello into french", "why is the sky blue",
+    "good morning", "can you rephrase that", "what is the difference between {w} and {v}", "give me ideas for a {w} party",
+    "how are you", "what can you do", "ok", "that makes sense", "you are funny", "define {w}", "is {w} a noun or a verb",
+]
+
+ACKNOWLEDGE = [
+    "sure", "done", "ok , i will do that", "here you go", "let me check", "i have found it", "what else can i do for you ?",
+    "could you give me the number ?", "that is finished", "sorry , that did not work", "you are welcome", "one moment please",
+    "i am afraid i cannot do that", "it is all set", "your request was sent", "anything else ?",
+]
+
+SYSTEM_LINES = [
+    "you are a helpful assistant", "you are the support agent of a shop", "answer briefly and politely", "you are a coding agent",
+    "today is tuesday", "you help customers of a bank", "follow the rules of the company", "be concise",
+]
+
+NAMES = "john mary anna bob li omar sara ivan kate paul nina tom emma raj leo eva".split()
+CITIES = "london paris tokyo berlin madrid new_york chicago rome oslo boston sydney cairo delhi dallas miami".split()
+DAYS = "monday tuesday friday sunday tomorrow today next_week tonight june_5 march_12 next_month".split()
+UNITS = "5 units|10 meters|3 hours|20 percent|1000 dollars|7 days|25 degrees|4 and 6|12 kilometers|the year 2010".split("|")
