@@ -5,6 +5,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+import fused
 from text import YES
 
 EPS, THETA = 1e-6, 1e6
@@ -28,8 +29,12 @@ class Block(nn.Module):
         self.qkv, self.o = nn.Linear(d, 3 * d, bias=False), nn.Linear(d, d, bias=False)
         self.gu, self.down = nn.Linear(d, 2 * ff, bias=False), nn.Linear(ff, d, bias=False)
 
-    def forward(self, x, cos, sin, mask):
+    def forward(self, x, cos, sin, pos, seen):
+        if torch.is_autocast_cpu_enabled() and self.training and fused.available():
+            return self.fused(x, cos, sin, pos, seen)
         b, t, d = x.shape
+        mask = torch.zeros(b, 1, t, t).masked_fill_(~seen[:, None], -1e9)
+        cos, sin = cos[pos][:, None], sin[pos][:, None]
         q, k, v = self.qkv(self.n1(x)).view(b, t, 3, self.heads, self.width).permute(2, 0, 3, 1, 4)
 
         def rotate(z):
@@ -42,6 +47,14 @@ class Block(nn.Module):
         x = x + self.o(y)
         g, u = self.gu(self.n2(x)).chunk(2, -1)
         return x + self.down(F.silu(g) * u)
+
+    def fused(self, x, cos, sin, pos, seen):
+        """The same in bfloat16, with the element-wise parts of fused.c."""
+        b, t, d = x.shape
+        q, k, v = fused.Heads.apply(self.qkv(fused.RMS.apply(x, self.n1.w)), self.qn.w, self.kn.w, cos, sin, pos, self.heads)
+        a = fused.Softmax.apply(torch.matmul(q, k.transpose(2, 3)), seen)
+        x = x + self.o(torch.matmul(a, v).transpose(1, 2).reshape(b, t, d))
+        return x + self.down(fused.SwiGLU.apply(self.gu(fused.RMS.apply(x, self.n2.w))))
 
 
 class Net(nn.Module):
@@ -68,19 +81,19 @@ class Net(nn.Module):
         self.register_buffer("cos", angle.cos(), persistent=False)
         self.register_buffer("sin", angle.sin(), persistent=False)
 
-    def forward(self, ids, pos, mask):
+    def forward(self, ids, pos, seen):
         """Hidden rows after the last norm, and those of the middle layer."""
         x = self.embed(ids) * (self.scale * math.sqrt(self.shape["d"]))
-        cos, sin, mid = self.cos[pos][:, None], self.sin[pos][:, None], x
+        mid = x
         for i, block in enumerate(self.blocks):
-            x = block(x, cos, sin, mask)
+            x = block(x, self.cos, self.sin, pos, seen)
             if i + 1 == len(self.blocks) // 2:
                 mid = x
         return self.norm(x), mid
 
 
 def collate(batch):
-    """Padded ids, positions and the mask that keeps options apart."""
+    """Padded ids, positions, and who sees whom: options are kept apart."""
     t = max(len(x["ids"]) for x in batch)
     ids, pos = torch.zeros(len(batch), t, dtype=torch.long), torch.arange(t).repeat(len(batch), 1)
     segment = torch.zeros(len(batch), t, dtype=torch.int16)
@@ -93,15 +106,13 @@ def collate(batch):
             start = mark + 1
         segment[i, start:] = 9999
     seen = (segment[:, :, None] == segment[:, None, :]) | (segment[:, None, :] == 0)
-    seen &= torch.ones(t, t, dtype=torch.bool).tril()
-    mask = torch.zeros(len(batch), 1, t, t).masked_fill_(~seen[:, None], -1e9)
-    return ids, pos, mask
+    return ids, pos, seen & torch.ones(t, t, dtype=torch.bool).tril()
 
 
 def scores(net, batch):
     """Logits of <|yes|> at the marks, -1e9 where an example has no such option, and the middle rows."""
-    ids, pos, mask = collate(batch)
-    hidden, mid = net(ids, pos, mask)
+    ids, pos, seen = collate(batch)
+    hidden, mid = net(ids, pos, seen)
     n = max(len(x["marks"]) for x in batch)
     marks, there = torch.zeros(len(batch), n, dtype=torch.long), torch.zeros(len(batch), n, dtype=torch.bool)
     for i, x in enumerate(batch):

@@ -7,10 +7,11 @@ import collections
 import json
 import random
 
+import phrases
 from words import *
 
-MIX = dict(clinc=20, bank=11, domain=9, mixed=5, scope=14, shell=8, urgency=4, frustration=4, relevant=9, tool=15,
-           topic=8, wordnet=9, go=5, tldr=7, overlap=3, human=3, need=3, hand=14, own=12)
+MIX = dict(clinc=20, bank=11, domain=9, mixed=5, scope=14, shell=8, urgency=6, frustration=6, relevant=9, tool=15,
+           topic=10, wordnet=9, go=5, tldr=7, overlap=3, human=4, need=4, hand=14, own=12)
 
 STYLES = ["snake", "camel", "dot", "title", "kebab", "plain"]
 TECHNICAL = ("files", "cloud", "network", "database", "code", "security")
@@ -194,6 +195,14 @@ class Generator:
             listed = [z for z in listed if z != y]
             if value:
                 listed.insert(r.randint(0, len(listed)), y)
+        elif m < .92:  # fields of life, by a name or by what they handle
+            y, n, value = r.randrange(len(self.p.own)), r.randint(1, 4), r.random() < .5
+            text = r.choice(r.choice(list(self.p.own[y].values())))
+            chosen = r.sample([z for z in range(len(self.p.own)) if z != y], n)
+            if value:
+                chosen[r.randrange(n)] = y
+            by = r.choice([0, 1, 1])
+            listed = [r.choice(phrases.FIELDS[z][by]) for z in chosen]
         else:
             topic, thing = r.choice(THINGS)
             text, value = self.request(r.choice(list(ACTIONS)), thing), r.random() < .5
@@ -317,6 +326,8 @@ class Generator:
 
     def t_topic(self):
         r = self.r
+        if r.random() < .45:
+            return self.field()
         topic, thing = r.choice(THINGS)
         topics, i = self.pick(list(TOPICS), topic, self.count(20))
         suffix, described = r.choice(["", "", " agent", " team", " queue", " specialist"]), r.random() < .65
@@ -326,6 +337,21 @@ class Generator:
             lead = r.choice(["handles ", "questions about ", "", "", "takes care of ", "everything around "])
             opts.append((style(t + suffix, r.choice(["plain", "snake", "title"])), lead + ", ".join(things) if described else ""))
         return self.choice(self.request(r.choice(list(ACTIONS)), thing), self.ask(ASK_TOPIC), opts, i, "topic")
+
+    def field(self):
+        """Which field of life: named, described, or told by some of its intents."""
+        r = self.r
+        own = self.p.own
+        y = r.randrange(len(own))
+        text = r.choice(r.choice(list(own[y].values())))
+        chosen, i = self.pick(range(len(own)), y, min(self.count(), len(own)))
+        suffix, m = r.choice(["", "", " agent", " team", " queue", " desk"]), r.random()
+        opts = []
+        for z in chosen:
+            names, described = phrases.FIELDS[z]
+            d = "" if m < .3 else r.choice(described) if m < .65 else ", ".join(" ".join(n.split("_")) for n in r.sample(list(own[z]), 4))
+            opts.append((style(r.choice(names).replace(",", "") + suffix, r.choice(["plain", "snake", "title"])), d))
+        return self.choice(text, self.ask(ASK_TOPIC), opts, i, "topic")
 
     # words
 
@@ -411,7 +437,9 @@ class Generator:
 
     def t_shell(self):
         r, value, m = self.r, self.r.random() < .5, self.r.random()
-        if value:
+        if r.random() < .3:
+            text = r.choice(phrases.SHELL) if value else r.choice(phrases.NO_SHELL)
+        elif value:
             text = self.how(r.choice(self.p.tldr)[1])
         elif m < .4:
             text = r.choice(self.clinc)[0] if r.random() < .6 else r.choice(self.bank)[0]
@@ -431,19 +459,21 @@ class Generator:
     def t_human(self):
         r, value = self.r, self.r.random() < .5
         if value:
-            text = r.choice(HUMAN)
+            text = r.choice(HUMAN + phrases.HUMAN)
             if r.random() < .6:
                 other = r.choice([r.choice(self.bank)[0], r.choice(self.clinc)[0], self.request(r.choice(list(ACTIONS)), r.choice(THINGS)[1])])
                 text = r.choice([text + " . " + other, other + " . " + text, text + " about this : " + other])
         else:
-            text = r.choice(NOT_HUMAN) if r.random() < .3 else r.choice(self.bank if r.random() < .6 else self.clinc)[0]
+            text = r.choice(NOT_HUMAN + phrases.NOT_HUMAN) if r.random() < .5 else r.choice(self.bank if r.random() < .6 else self.clinc)[0]
             if r.random() < .2:
                 text = r.choice(r.choice(FRUSTRATION)) + " . " + text
         return self.boolean(text, r.choice(ASK_HUMAN), value, "human")
 
     def t_need(self):
         r, value = self.r, self.r.random() < .5
-        if value:
+        if r.random() < .5:
+            text = r.choice(phrases.NEEDS_TOOL if value else phrases.NO_TOOL)
+        elif value:
             text = r.choice([self.request(r.choice([a for a in ACTIONS if a not in ("explain", "translate", "summarize", "recommend")]), r.choice(THINGS)[1]),
                              self.how(r.choice(self.p.tldr)[1])])
         else:
@@ -451,17 +481,17 @@ class Generator:
         return self.boolean(text, r.choice(ASK_NEED), value, "need")
 
     def t_urgency(self):
-        return self.level(URGENCY, LEVELS_URGENCY, ASK_URGENCY, "is the message urgent?", "urgency")
+        return self.level(phrases.URGENCY, URGENCY, LEVELS_URGENCY, ASK_URGENCY, "is the message urgent?", "urgency")
 
     def t_frustration(self):
-        return self.level(FRUSTRATION, LEVELS_FRUSTRATION, ASK_FRUSTRATION, "is the user frustrated?", "frustration")
+        return self.level(phrases.FRUSTRATION, FRUSTRATION, LEVELS_FRUSTRATION, ASK_FRUSTRATION, "is the user frustrated?", "frustration")
 
-    def level(self, texts, levels, questions, yes, task):
+    def level(self, sentences, texts, levels, questions, yes, task):
         r, y = self.r, self.r.randrange(4)
-        text = r.choice(texts[y])
+        text = r.choice(sentences[y] if r.random() < .6 else texts[y])
         other = r.choice([r.choice(self.clinc)[0], r.choice(self.bank)[0], self.request(r.choice(list(ACTIONS)), r.choice(THINGS)[1])])
         m = r.random()
-        if m < .6:
+        if m < .45:
             text = r.choice([text + " . " + other, other + " . " + text, other + " , " + text])
         elif m < .75 and y == 0:
             text = other
@@ -488,7 +518,7 @@ if __name__ == "__main__":
     import time
 
     from pools import Pools
-    g, t, shown = Generator(Pools(), 3), time.time(), collections.Counter()
+    g, t, shown = Generator(Pools(), 3, dict(MIX, hand=0)), time.time(), collections.Counter()
     examples = [g.one() for _ in range(3000)]
     print("%.0f us an example" % ((time.time() - t) / 3000 * 1e6))
     for e in examples:

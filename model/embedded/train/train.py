@@ -33,6 +33,7 @@ def arguments():
     add("--budget", type=float, default=3600, help="seconds of process time of each process, all runs together")
     add("--decay", type=float, default=.6, help="share of the budget after which the learning rate falls")
     add("--stage2", type=float, default=.6, help="share of the budget after which the development intents are trained on")
+    add("--stop", type=float, default=1, help="share of the budget after which this run ends")
     add("--width", type=int, default=160)
     add("--layers", type=int, default=5)
     add("--heads", type=int, default=5)
@@ -142,7 +143,7 @@ class Run:
             fall = (now - begin) / max(1, c["end_at"] - begin) if now > begin else 0
             over = now >= c["end_at"]
         else:
-            fall, over = max(0, (done - a.decay) / (1 - a.decay)), done >= 1
+            fall, over = max(0, (done - a.decay) / (1 - a.decay)), done >= a.stop
         return base * max(.02, 1 - fall), c.get("stage", 2 if done >= a.stage2 else 1), over
 
     def average(self, steps):

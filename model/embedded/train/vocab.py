@@ -5,7 +5,7 @@ import json
 import sys
 
 from pools import Pools
-from tasks import Generator
+from tasks import MIX, Generator
 from text import SPECIAL, SPLIT, plain, split_name
 
 SIZE = 4096
@@ -17,7 +17,7 @@ def corpus(pools, examples=60000):
 
     def add(text):
         count.update(SPLIT.findall(" " + text))
-    g = Generator(pools, 11)
+    g = Generator(pools, 11, dict(MIX, hand=0))
     for _ in range(examples):
         e = g.one()
         for text in [e["state"]] if isinstance(e["state"], str) else [t for _, t in e["state"]]:
