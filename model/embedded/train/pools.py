@@ -79,6 +79,22 @@ def own_intents(held):
     return [{n: u for n, u in field.items() if n not in held} for field in fields]
 
 
+def lines(name):
+    with open(os.path.join(HERE, name)) as f:
+        return [line.rstrip("\n") for line in f if not line.startswith("#")]
+
+
+def lexicon():
+    """Topics: (names, description, words)."""
+    return [(a.split(","), b, c.split(",")) for a, b, c in (line.split("|") for line in lines("lexicon.txt"))]
+
+
+def own_tools():
+    """Families of (name, description, requests)."""
+    blocks = "\n".join(lines("tools.txt")).strip().split("\n\n")
+    return [[(p[0], p[1], p[2:]) for p in (line.split("|") for line in b.splitlines())] for b in blocks]
+
+
 def go_docs(root="/usr/local/go/src"):
     """(function name, first sentence) of exported functions."""
     out = set()
@@ -118,6 +134,7 @@ class Pools:
         self.bank_names = sorted({y for _, y in self.bank})
         self.bank_dev_names = self.bank_names[5::11]
         self.own = own_intents(self.held)
+        self.lexicon, self.tools = lexicon(), own_tools()
         commands = tldr()
         self.tldr, self.tldr_dev = commands["train"], commands["dev"]
         self.wordnet, self.go = wordnet(), go_docs()

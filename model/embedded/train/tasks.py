@@ -10,8 +10,8 @@ import random
 import phrases
 from words import *
 
-MIX = dict(clinc=20, bank=11, domain=9, mixed=5, scope=14, shell=8, urgency=6, frustration=6, relevant=9, tool=15,
-           topic=10, wordnet=9, go=5, tldr=7, overlap=3, human=4, need=4, hand=14, own=12)
+MIX = dict(clinc=20, bank=11, domain=9, mixed=5, scope=14, shell=8, urgency=6, frustration=6, relevant=9, tool=18,
+           topic=10, wordnet=9, go=5, tldr=7, overlap=3, human=4, need=4, hand=14, own=13, lexicon=16)
 
 STYLES = ["snake", "camel", "dot", "title", "kebab", "plain"]
 TECHNICAL = ("files", "cloud", "network", "database", "code", "security")
@@ -288,21 +288,45 @@ class Generator:
 
     def t_tool(self):
         r = self.r
+        if r.random() < .3:
+            return self.own_tool()
         action, thing, _, tools = self.tools(self.count(16))
         order = list(range(len(tools)))
         r.shuffle(order)
         return self.choice(self.request(action, thing), self.ask(ASK_TOOL + ASK_INTENT[:3]), [tools[i] for i in order], order.index(0), "tool")
 
+    def own_tool(self):
+        """A request for a tool of tools.txt, among its family and others."""
+        r = self.r
+        family = r.choice(self.p.tools)
+        y = r.choice(family)
+        others = [z for z in (family if r.random() < .6 else [z for f in self.p.tools for z in f]) if z is not y]
+        chosen = [y] + r.sample(others, min(len(others), self.count(12) - 1))
+        r.shuffle(chosen)
+        how, m = r.choice(STYLES), r.random()
+        return self.choice(r.choice(y[2]), self.ask(ASK_TOOL + ASK_INTENT[:3]),
+                           [(style(n.replace("_", " "), how), "" if m < .15 else d + (self.parameters() if m > .85 else "")) for n, d, _ in chosen], chosen.index(y), "tool")
+
     def t_relevant(self):
         """Is a tool there for it? Half of the negatives share the thing, the action or words with a tool."""
         r, m, value = self.r, self.r.random(), self.r.random() < .5
-        if m < .25 and len(self.p.go) > 9:  # functions of a library
+        if m < .2 and len(self.p.go) > 9:  # functions of a library
             n = r.randint(1, 5)
             chosen = r.sample(self.p.go, n + 1)
             shown = chosen[:n]
             text = r.choice(["", "i need a function to ", "find code that "]) + (r.choice(shown) if value else chosen[n])[1]
             tools = [(a, "" if r.random() < .3 and not value else d[:100]) for a, d in shown]
-        elif m < .45:  # intents as tools
+        elif m < .35:  # tools of tools.txt
+            family = r.choice(self.p.tools)
+            y = r.choice(family)
+            pool = family if r.random() < .5 else [z for f in self.p.tools for z in f]
+            shown = [z for z in r.sample(pool, min(len(pool), r.randint(2, 5))) if z is not y]
+            text = r.choice(y[2])
+            if value or not shown:
+                shown.insert(r.randint(0, len(shown)), y)
+                value = True
+            tools = [(n.replace("_", " "), d if r.random() < .9 else "") for n, d, _ in shown]
+        elif m < .5:  # intents as tools
             text, y = r.choice(self.clinc if r.random() < .6 else self.bank)
             near = self.clinc_names if y in self.p.domain else self.bank_names
             names = [z for z in r.sample(near, r.randint(2, 6)) if z != y]
@@ -337,6 +361,35 @@ class Generator:
             lead = r.choice(["handles ", "questions about ", "", "", "takes care of ", "everything around "])
             opts.append((style(t + suffix, r.choice(["plain", "snake", "title"])), lead + ", ".join(things) if described else ""))
         return self.choice(self.request(r.choice(list(ACTIONS)), thing), self.ask(ASK_TOPIC), opts, i, "topic")
+
+    def t_lexicon(self):
+        """To which topic do some words belong? The words of the lexicon stand for whole messages."""
+        r = self.r
+        every = self.p.lexicon
+        y = r.randrange(len(every))
+        w, v = r.sample(every[y][2], 2)
+        text = r.choice(ABOUT).format(w=w, v=v)
+        chosen, i = self.pick(range(len(every)), y, self.count(40))
+        if r.random() < .15:  # asked as yes or no
+            value = r.random() < .5
+            listed = [every[z] for z in chosen[:r.randint(1, 6)] if z != y]
+            if value or not listed:
+                listed.insert(r.randint(0, len(listed)), every[y])
+                value = True
+            by = r.random() < .5
+            return self.boolean(text, r.choice(ASK_SCOPE) + r.choice([" topics: ", " supported: "]) + ", ".join(z[1] if by else r.choice(z[0]) for z in listed), value, "scope")
+        suffix, m = r.choice(["", "", "", " agent", " team", " queue", " bot", " desk"]), r.random()
+        opts = []
+        for z in chosen:
+            names, d, words = every[z]
+            name = r.choice(names) + suffix
+            if m < .4:
+                d = ""
+            elif m > .8:
+                d = r.choice(["", "handles ", "e.g. "]) + ", ".join(r.sample([x for x in words if x not in (w, v)], 3))
+            opts.append((name, d))
+        how = r.choice(["plain", "plain", "snake", "title", "camel"])
+        return self.choice(text, self.ask(ASK_TOPIC + ASK_INTENT[:3]), [(style(n, how), d) for n, d in opts], i, "lexicon")
 
     def field(self):
         """Which field of life: named, described, or told by some of its intents."""

@@ -319,3 +319,10 @@ NAMES = "john mary anna bob li omar sara ivan kate paul nina tom emma raj leo ev
 CITIES = "london paris tokyo berlin madrid new_york chicago rome oslo boston sydney cairo delhi dallas miami".split()
 DAYS = "monday tuesday friday sunday tomorrow today next_week tonight june_5 march_12 next_month".split()
 UNITS = "5 units|10 meters|3 hours|20 percent|1000 dollars|7 days|25 degrees|4 and 6|12 kilometers|the year 2010".split("|")
+
+ABOUT = [
+    "{w}", "{w}", "it's about {w}", "I have a question about {w}", "{w}, please", "what about {w}", "help with {w}", "my {w}",
+    "can you help me with {w}", "I need {w}", "there is something with {w}", "problem : {w}", "{w} and {v}", "{w} or {v}", "tell me about {w}",
+    "I was asking about {w} yesterday", "{w} again", "where do I ask about {w}", "do you know anything about {w}", "first {v}, now {w}",
+    "we are talking about {w}", "is {w} normal", "why {w}", "since monday {w}", "I am worried because of {w}", "{w} for my brother",
+]
