@@ -10,8 +10,8 @@ import random
 import phrases
 from words import *
 
-MIX = dict(clinc=20, bank=11, domain=9, mixed=5, scope=14, shell=8, urgency=6, frustration=6, relevant=9, tool=18,
-           topic=10, wordnet=9, go=5, tldr=7, overlap=3, human=4, need=4, hand=14, own=13, lexicon=16)
+MIX = dict(clinc=26, bank=12, domain=10, mixed=6, own=13, scope=14, shell=8, urgency=6, frustration=6, relevant=12, tool=18,
+           topic=9, lexicon=14, wordnet=5, go=3, tldr=7, overlap=1, human=5, need=5, hand=8)
 
 STYLES = ["snake", "camel", "dot", "title", "kebab", "plain"]
 TECHNICAL = ("files", "cloud", "network", "database", "code", "security")
@@ -546,7 +546,7 @@ class Generator:
         m = r.random()
         if m < .45:
             text = r.choice([text + " . " + other, other + " . " + text, other + " , " + text])
-        elif m < .75 and y == 0:
+        elif m < .9 and y == 0:
             text = other
         words = text.split(" ")
         if r.random() < .3 and len(words) > 6:

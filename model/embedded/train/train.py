@@ -4,7 +4,7 @@ Two processes of one thread each train apart on their own streams of examples an
 moments every few seconds, weighted by the steps they made meanwhile: no gradient crosses at every step, so a
 process that gets less of its core holds nobody up. The learning rate is warmed up, constant, and then falls
 linearly to 2 %. The budget counts process time; RUN_FOLDER/control.json may set instead, while it runs,
-{"decay_at": unix time, "end_at": unix time, "stage": 1 or 2, "mix": {...}, "lr": ...}.
+{"decay_at": unix time, "end_at": unix time, "stage": 1 or 2, "mix": {...}, "lr": ..., "aux": ...}.
 """
 import argparse
 import json
@@ -39,7 +39,7 @@ def arguments():
     add("--heads", type=int, default=5)
     add("--ff", type=int, default=448)
     add("--lr", type=float, default=1.8e-3)
-    add("--tokens", type=int, default=2560, help="padded tokens of a batch")
+    add("--tokens", type=int, default=1536, help="padded tokens of a batch")
     add("--aux", type=float, default=1)
     add("--boot", type=float, default=150, help="most seconds of the first phase, the trivial task")
     add("--sync", type=float, default=6, help="seconds between averages")
@@ -193,7 +193,7 @@ class Run:
                 g["lr"] = at["lr"]
             self.opt.zero_grad(set_to_none=True)
             with torch.autocast("cpu", dtype=torch.bfloat16):
-                total, decision, out = loss(self.net, batch, a.aux)
+                total, decision, out = loss(self.net, batch, self.control.get("aux", a.aux))
             size = len(batch) if size is None or at["boot"] else .98 * size + .02 * len(batch)
             (total / size).backward()
             torch.nn.utils.clip_grad_norm_(self.params, 1.)
