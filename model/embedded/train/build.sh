@@ -13,7 +13,7 @@ mkdir -p "$run"
     python3 train.py "$run" --budget "$budget" --decay .999 --stop .65
     cp "$run/checkpoint.pt" "$run/stage1.pt"
 }
-[ -f "$run/unseen.json" ] || python3 evaluate.py "$run/stage1.pt" --fit "$run/unseen.json"
+[ -f "$run/unseen.json" ] || python3 evaluate.py "$run/stage1.pt" --fit "$run/unseen.json" --sets new
 # Second stage: all training intents, falling learning rate.
 echo '{"stage": 2}' > "$run/control.json"
 python3 train.py "$run" --budget "$budget" --decay .65

@@ -188,11 +188,12 @@ def main():
         with open(a.decision) as f:
             decision = json.load(f)
     if a.fit:
-        rows = m.rows(evalsets.dev(m.pools))
+        rows = m.rows([r for r in evalsets.dev(m.pools) if not a.sets or r["set"].split(" ")[0] in a.sets.split(",")])
         if a.unseen:
             with open(a.unseen) as f:
                 rows = [r for r in rows if not r["set"].startswith("new")] + [r for r in json.load(f) if r["set"].startswith("new")]
-        decision = fit(rows)
+        if not a.sets:
+            decision = fit(rows)
         print(decision)
         with open(a.fit, "w") as f:
             json.dump(decision, f)
@@ -206,7 +207,7 @@ def main():
             rows = [r for r in rows if r["set"].split(" ")[0] in a.sets.split(",")]
         if a.reference:
             with open(a.reference, "w") as f:
-                json.dump(reference(m, decision, rows, 3), f)
+                json.dump(reference(m, decision, rows, 4), f)
     if a.scores:
         if a.rows:
             rows = [x for part in by_set(rows).values() for x in random.Random(3).sample(part, min(a.rows, len(part)))]
