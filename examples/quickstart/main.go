@@ -28,8 +28,7 @@ func main() {
 	}
 }
 
-const message = "Hello, I was charged twice for my order last week and nobody has answered my mails. " +
-	"My rent is due today and I need that money back now. Please let me talk to a real person."
+const message = "This is the third time I write: you charged me twice! I need my money back today, and I want to talk to a person."
 
 func run(ctx context.Context, path string, out io.Writer) error {
 	src := model.Embedded()
@@ -46,7 +45,7 @@ func run(ctx context.Context, path string, out io.Writer) error {
 	state := decide.Text(message)
 	fmt.Fprintln(out, "\nThree questions about this message, answered without generating anything:")
 	if err := ask(ctx, eng, out, state,
-		decide.Boolean("human", "Does the user ask for a human?"),
+		decide.Boolean("human", "Does the user want to talk to a person?"),
 		decide.Choice("team", "Which team should handle this?",
 			decide.Opt("billing", "charges, refunds, invoices"),
 			decide.Opt("shipping", "delivery, tracking, lost parcels"),
