@@ -20,6 +20,9 @@ import (
 // A file that shrinks under its mapping fails the call; the process lives.
 func TestTruncatedFileIsAnError(t *testing.T) {
 	t.Parallel()
+	if backendtest.Emulated() {
+		t.Skip("the emulator tells address 0 for a fault in a mapping, which the runtime takes for a nil pointer")
+	}
 	path := filepath.Join(t.TempDir(), "model.gguf")
 	if err := os.WriteFile(path, testdata.Read(t, "tiny/models/tinyq256-q8_0.gguf"), 0o600); err != nil {
 		t.Fatal(err)
