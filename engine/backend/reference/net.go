@@ -3,6 +3,7 @@ package reference
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	// gorgonia.org/tensor asks this package at start whether the garbage collector moves objects. Its
@@ -95,12 +96,15 @@ func dense(rows, cols int, data []float32) *tensor.Dense {
 	return tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(data))
 }
 
-// values returns the numbers of a tensor, row after row.
-func values(d *tensor.Dense) []float32 { return d.Data().([]float32) }
+// values returns the numbers of a tensor, row after row. Data would not do: it goes by way of a uintptr,
+// under which the garbage collector may free the numbers of a tensor that is used no more.
+func values(d *tensor.Dense) []float32 { return d.Float32s() }
 
 // product multiplies two whole matrices. Views must not come here: the library ignores their strides.
 func product(a, b *tensor.Dense) (*tensor.Dense, error) {
 	t, err := tensor.MatMul(a, b)
+	runtime.KeepAlive(a) // MatMul itself goes by way of Data: see values
+	runtime.KeepAlive(b)
 	if err != nil {
 		return nil, fmt.Errorf("reference: %w", err)
 	}
