@@ -20,9 +20,6 @@ import (
 // A file that shrinks under its mapping fails the call; the process lives.
 func TestTruncatedFileIsAnError(t *testing.T) {
 	t.Parallel()
-	if backendtest.Emulated() {
-		t.Skip("the emulator tells address 0 for a fault in a mapping, which the runtime takes for a nil pointer")
-	}
 	path := filepath.Join(t.TempDir(), "model.gguf")
 	if err := os.WriteFile(path, testdata.Read(t, "tiny/models/tinyq256-q8_0.gguf"), 0o600); err != nil {
 		t.Fatal(err)
@@ -49,7 +46,9 @@ func TestTruncatedFileIsAnError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Wait(&backend.Output{}); !errors.Is(err, mmap.ErrFault) {
+		// An emulator tells address 0 for a fault in a mapping, which the runtime takes for a nil
+		// pointer: there it is another error, but one of the call all the same.
+		if err := s.Wait(&backend.Output{}); err == nil || !backendtest.Emulated() && !errors.Is(err, mmap.ErrFault) {
 			t.Fatalf("error %v, want ErrFault", err)
 		}
 	}
