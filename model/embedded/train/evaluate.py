@@ -128,9 +128,9 @@ def by_set(rows):
 
 
 def fit(rows):
-    """The evidence weight of choices and a temperature per kind with the least log loss. Known intents weigh as much
-    as everything unseen; generated tools do not count, their words were made to overlap."""
-    sets = by_set([r for r in rows if r["set"] != "tools"])
+    """The evidence weight of choices and a temperature per kind with the least log loss over development rows. Known
+    intents weigh as much as everything unseen."""
+    sets = by_set(rows)
     share = {"known": 3}
     ts = [.5, .6, .7, .8, .9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2, 2.3, 2.7, 3.2, 4]
     kinds = {k: [n for n, v in sets.items() if v[0]["kind"] == k] for k in ("boolean", "choice", "score")}
@@ -175,7 +175,6 @@ def main():
     p.add_argument("checkpoint")
     p.add_argument("--decision")
     p.add_argument("--fit")
-    p.add_argument("--unseen", help="scored dev rows of the first stage: their unseen intents take the place of the checkpoint's own")
     p.add_argument("--scores")
     p.add_argument("--reference")
     p.add_argument("--sets", default="", help="only these, by commas; hand stands for all rows by hand")
@@ -189,16 +188,11 @@ def main():
             decision = json.load(f)
     if a.fit:
         rows = m.rows([r for r in evalsets.dev(m.pools) if not a.sets or r["set"].split(" ")[0] in a.sets.split(",")])
-        if a.unseen:
-            with open(a.unseen) as f:
-                rows = [r for r in rows if not r["set"].startswith("new")] + [r for r in json.load(f) if r["set"].startswith("new")]
         if not a.sets:
             decision = fit(rows)
         print(decision)
         with open(a.fit, "w") as f:
             json.dump(decision, f)
-        with open(a.fit + ".rows", "w") as f:
-            json.dump(rows, f)
         for name, part in by_set(rows).items():
             show(name, figures(part, decision))
     if a.scores or a.reference:

@@ -1,11 +1,12 @@
-"""The model: a small qwen3 graph, the loss over options, and the exact masked form of isolated options."""
+"""The model in torch: a small qwen3 graph, the loss over options, and the exact masked form of isolated options.
+
+Evaluation and export use it; training uses step.c, whose oracle it is."""
 import math
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-import fused
 from text import YES
 
 EPS, THETA = 1e-6, 1e6
@@ -30,8 +31,6 @@ class Block(nn.Module):
         self.gu, self.down = nn.Linear(d, 2 * ff, bias=False), nn.Linear(ff, d, bias=False)
 
     def forward(self, x, cos, sin, pos, seen):
-        if torch.is_autocast_cpu_enabled() and self.training and fused.available():
-            return self.fused(x, cos, sin, pos, seen)
         b, t, d = x.shape
         mask = torch.zeros(b, 1, t, t).masked_fill_(~seen[:, None], -1e9)
         cos, sin = cos[pos][:, None], sin[pos][:, None]
@@ -48,34 +47,27 @@ class Block(nn.Module):
         g, u = self.gu(self.n2(x)).chunk(2, -1)
         return x + self.down(F.silu(g) * u)
 
-    def fused(self, x, cos, sin, pos, seen):
-        """The same in bfloat16, with the element-wise parts of fused.c."""
-        b, t, d = x.shape
-        q, k, v = fused.Heads.apply(self.qkv(fused.RMS.apply(x, self.n1.w)), self.qn.w, self.kn.w, cos, sin, pos, self.heads)
-        a = fused.Softmax.apply(torch.matmul(q, k.transpose(2, 3)), seen)
-        x = x + self.o(torch.matmul(a, v).transpose(1, 2).reshape(b, t, d))
-        return x + self.down(fused.SwiGLU.apply(self.gu(fused.RMS.apply(x, self.n2.w))))
-
 
 class Net(nn.Module):
-    """Tied embeddings of unit RMS; key projections start equal to query projections, so that equal tokens
-    attend to each other from the first step (both help off the plateau at chance)."""
+    """Tied embeddings of unit RMS (unless not unit); key projections start equal to query projections (alike), so that
+    equal tokens attend to each other from the first step. What both are worth: ablations.json."""
 
-    def __init__(self, vocab, d, layers, heads, ff, context=2048):
+    def __init__(self, vocab, d, layers, heads, ff, context=2048, unit=True, alike=True):
         super().__init__()
         self.shape = dict(vocab=vocab, d=d, layers=layers, heads=heads, ff=ff)
         self.embed = nn.Embedding(vocab, d)
         self.blocks = nn.ModuleList(Block(d, heads, ff) for _ in range(layers))
         self.norm, self.aux = Norm(d), nn.Linear(d, 1)
         self.scale = nn.Parameter(torch.tensor(1.0))  # of the embeddings; folded at export
-        nn.init.normal_(self.embed.weight, std=d ** -.5)
+        nn.init.normal_(self.embed.weight, std=d ** -.5 if unit else .02 * d ** -.5)
         for b in self.blocks:
             for m in (b.qkv, b.gu):
                 nn.init.normal_(m.weight, std=.7 / math.sqrt(d))
             for m in (b.o, b.down):
                 nn.init.normal_(m.weight, std=.7 / math.sqrt(m.weight.shape[1] * 2 * layers))
-            with torch.no_grad():
-                b.qkv.weight[d:2 * d] = b.qkv.weight[:d]
+            if alike:
+                with torch.no_grad():
+                    b.qkv.weight[d:2 * d] = b.qkv.weight[:d]
         width = d // heads
         angle = torch.arange(context).float()[:, None] * THETA ** (-torch.arange(0, width, 2).float() / width)
         self.register_buffer("cos", angle.cos(), persistent=False)

@@ -7,9 +7,6 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-SHOWN = ["clinc", "bank", "domain", "own", "tool", "relevant", "scope", "shell", "human", "need", "urgency", "frustration", "topic"]
-
-
 def main():
     with open(sys.argv[1]) as f:
         log = [json.loads(line) for line in f]
@@ -21,9 +18,11 @@ def main():
     rate = left.twinx()
     rate.plot(x, [r["lr"] for r in log], color="grey", lw=.8, ls=":")
     rate.set_ylabel("learning rate")
-    for k in SHOWN:
-        right.plot(x, [r["accuracy"].get(k) for r in log], lw=1, label=k)
-    right.set(xlabel="million tokens", ylabel="running accuracy on training examples", title="tasks", ylim=(0, 1))
+    names = sorted({k for r in log for k in r["dev"]})
+    for i, k in enumerate(names):
+        seen = [(a, r["dev"][k]) for a, r in zip(x, log) if k in r["dev"]]
+        right.plot(*zip(*seen), lw=1, label=k, ls=("-", "--", ":")[i // 10 % 3])
+    right.set(xlabel="million tokens", ylabel="accuracy", title="development rows", ylim=(0, 1))
     right.legend(fontsize=7, ncol=2)
     plt.tight_layout()
     plt.savefig(sys.argv[2], dpi=70)

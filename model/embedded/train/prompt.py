@@ -13,8 +13,9 @@ STOP = {"the", "and", "for", "you", "what", "with", "can", "are", "how", "this",
 class Writer:
     """Writes examples for a tokenizer. Limits are in tokens; the engine has none."""
 
-    def __init__(self, tokenizer, state=700, question=240, name=24, description=48):
+    def __init__(self, tokenizer, state=700, question=420, name=24, description=64, parted=True):
         self.tokenizer, self.limits = tokenizer, (state, question, name, description)
+        self.name = split_name if parted else plain
 
     def words(self, text, limit, last=False):
         """Ids of a field and, for the auxiliary loss, (position of a word's last id, its stem).
@@ -70,7 +71,7 @@ class Writer:
         parts = []
         if example["kind"] == "score":
             parts.append(("%d:" % i, 8))
-        parts.append((split_name(name), name_limit))
+        parts.append((self.name(name), name_limit))
         if description:
             parts += [(":", 1), (plain(description), description_limit)]
         for text, limit in parts:

@@ -35,7 +35,7 @@ def main():
         shape=c["shape"], seed=c["args"]["seed"], arguments={k: v for k, v in c["args"].items() if k not in ("run", "pause_file", "vocab")},
         progress=c["at"], mix=MIX, data=Pools().counts(), hand_rows=hand, decision=decision,
         figures={k: {a: round(b, 4) if isinstance(b, float) else b for a, b in v.items()} for k, v in scores.items()},
-        curve=[{k: r[k] for k in ("steps", "tokens", "seconds", "lr", "stage", "loss", "accuracy")} for r in log[::every] + log[-1:]])
+        curve=[{k: r[k] for k in ("steps", "tokens", "seconds", "lr", "loss", "dev")} for r in log[::every] + log[-1:]])
     with open(out, "w") as f:
         json.dump(record, f, indent=1)
 

@@ -7,11 +7,11 @@ import collections
 import json
 import random
 
-import phrases
+from text import split_name
 from words import *
 
-MIX = dict(clinc=26, bank=12, domain=10, mixed=6, own=13, scope=14, shell=8, urgency=6, frustration=6, relevant=12, tool=18,
-           topic=9, lexicon=14, wordnet=5, go=3, tldr=7, overlap=1, human=5, need=5, hand=8)
+MIX = dict(clinc=26, bank=12, domain=10, mixed=6, own=24, scope=26, shell=9, urgency=7, frustration=7, relevant=24, tool=12, family=20,
+           roster=20, topic=8, lexicon=10, wordnet=8, go=3, tldr=7, overlap=1, human=7, need=7, hand=4)
 
 STYLES = ["snake", "camel", "dot", "title", "kebab", "plain"]
 TECHNICAL = ("files", "cloud", "network", "database", "code", "security")
@@ -29,17 +29,22 @@ def style(words, how):
 
 
 class Generator:
-    """An endless, seeded stream of examples. Intents in without are left out."""
+    """An endless, seeded stream of examples. noise is the share of texts with typos, and of those with words left out."""
 
-    def __init__(self, pools, seed, mix=None, typos=.18, hand=None, without=()):
-        self.p, self.r, self.typo_share, self.hand = pools, random.Random(seed), typos, hand or []
+    def __init__(self, pools, seed, mix=None, noise=.18, hand=None):
+        self.p, self.r, self.noise, self.hand = pools, random.Random(seed), noise, hand or []
         self.mix = dict(mix or MIX)
+        self.clinc, self.bank = pools.clinc, pools.bank
+        if not self.hand:
+            self.mix["hand"] = 0
         self.keys = [k for k, w in self.mix.items() if w > 0]
         self.weights = [self.mix[k] for k in self.keys]
-        self.clinc = [x for x in pools.clinc if x[1] not in without]
-        self.bank = [x for x in pools.bank if x[1] not in without]
+        self.messages = pools.messages
+        self.label_names = [n for n, _ in pools.labels]
+        self.intents = [n for f in pools.fields for n in f["intents"]]
         self.utterances = collections.defaultdict(list)
-        for text, y in self.clinc + self.bank + [(t, n) for f in pools.own for n, ts in f.items() for t in ts]:
+        for text, y in self.clinc + self.bank + [
+                (t, n) for f in pools.fields for n, ts in f["intents"].items() for t in ts] + [(t, n) for n, ts in pools.labels for t in ts]:
             self.utterances[y].append(text)
         self.clinc_names = sorted({y for _, y in self.clinc})
         self.bank_names = sorted({y for _, y in self.bank})
@@ -58,20 +63,21 @@ class Generator:
 
     # parts
 
-    def typos(self, text):
+    def spoil(self, text):
         r = self.r
-        if r.random() > self.typo_share:
-            return text
         words = text.split(" ")
-        for i, w in enumerate(words):
-            if len(w) > 3 and r.random() < .15:
-                k = r.randrange(len(w) - 1)
-                words[i] = r.choice([w[:k] + w[k + 1:], w[:k] + w[k + 1] + w[k] + w[k + 2:], w[:k] + w[k] + w[k:]])
+        if r.random() < self.noise:
+            for i, w in enumerate(words):
+                if len(w) > 3 and r.random() < .15:
+                    k = r.randrange(len(w) - 1)
+                    words[i] = r.choice([w[:k] + w[k + 1:], w[:k] + w[k + 1] + w[k] + w[k + 2:], w[:k] + w[k] + w[k:]])
+        if len(words) > 4 and r.random() < self.noise:
+            words = [w for w in words if r.random() > .1] or words
         return " ".join(words)
 
     def lengthen(self, e):
         """Most states stay as they are; some become conversations, some are padded, a few up to 700 tokens."""
-        r, text = self.r, self.typos(e["state"])
+        r, text = self.r, self.spoil(e["state"])
         m = r.random()
         if e["task"] in ("overlap", "wordnet", "go") or m > .08:
             return text
@@ -150,44 +156,53 @@ class Generator:
         return self.choice(text, self.ask(ASK_INTENT), zip(self.names(o), described), i, task)
 
     def t_own(self):
-        """Intents of intents.txt, among their neighbours, among all, or among those of CLINC150 and banking77."""
+        """Intents written by hand, among their neighbours, among all, or among those of CLINC150 and banking77."""
         r = self.r
-        field = r.choice(self.p.own)
+        if r.random() < .35:
+            y, texts = r.choice(self.p.labels)
+            return self.intent(r.choice(texts), y, self.label_names if r.random() < .7 else self.label_names + self.clinc_names + self.bank_names, self.count(64), "own")
+        field = r.choice(self.p.fields)["intents"]
         y = r.choice(list(field))
         text = r.choice(field[y])
-        if r.random() < .3:
+        if r.random() < .15:
             text = r.choice(["hi , ", "hello . ", "excuse me , ", "so , ", "hey , "]) + text
-        everything = [n for f in self.p.own for n in f]
-        pool = r.choice([list(field), everything, everything + self.clinc_names, everything + self.bank_names])
+        pool = r.choice([list(field), list(field), self.intents, self.intents + self.clinc_names, self.intents + self.bank_names])
         return self.intent(text, y, pool, self.count(min(64, len(pool))), "own")
 
     def t_domain(self):
         r = self.r
-        text, y = r.choice(self.clinc)
-        o, i = self.pick(self.p.domains, self.p.domain[y], r.choice([10, 10, 10, r.randint(2, 9)]))
+        text, d = self.inside()
+        o, i = self.pick(self.p.domains, d, r.choice([10, 10, 10, r.randint(2, 9)]))
         described = [""] * len(o)
         if r.random() < .25:
             members = {d: [n for n in self.clinc_names if self.p.domain[n] == d] for d in o}
             described = [", ".join(" ".join(n.split("_")) for n in r.sample(members[d], min(5, len(members[d])))) for d in o]
         return self.choice(text, self.ask(ASK_TOPIC), zip(self.names(o), described), i, "domain")
 
+    def inside(self):
+        """A text and which of CLINC150's domains it is of."""
+        r = self.r
+        if r.random() < .35:
+            return r.choice(self.p.written)
+        text, y = r.choice(self.clinc)
+        return text, self.p.domain[y]
+
     # scope
 
     def t_scope(self):
         r, m, q = self.r, self.r.random(), self.r.choice(ASK_SCOPE)
         shown = None
-        if m < .4:  # CLINC's own task: the ten domains, or a text of none of them
+        if m < .25:  # CLINC's own task: the ten domains, or a text of none of them
             listed, value = self.p.domains[:], r.random() < .5
             if r.random() < .5:
                 r.shuffle(listed)
-            text = r.choice(self.clinc)[0] if value else self.outside()
-        elif m < .6:  # some of the domains
-            text, y = r.choice(self.clinc)
-            d, value = self.p.domain[y], r.random() < .5
+            text = self.inside()[0] if value else self.outside()
+        elif m < .36:  # some of the domains
+            (text, d), value = self.inside(), r.random() < .5
             listed = r.sample([z for z in self.p.domains if z != d], r.randint(1, 6))
             if value:
                 listed[r.randrange(len(listed))] = d
-        elif m < .8:  # intents: one that is left out of the list, among its neighbours of the same domain
+        elif m < .46:  # intents: one that is left out of the list, among its neighbours of the same domain
             text, y = r.choice(self.clinc if r.random() < .65 else self.bank)
             near = [n for n in self.clinc_names if self.p.domain[n] == self.p.domain[y]] if y in self.p.domain else self.bank_names
             shown, value = r.randint(2, 9), r.random() < .5
@@ -195,14 +210,16 @@ class Generator:
             listed = [z for z in listed if z != y]
             if value:
                 listed.insert(r.randint(0, len(listed)), y)
-        elif m < .92:  # fields of life, by a name or by what they handle
-            y, n, value = r.randrange(len(self.p.own)), r.randint(1, 4), r.random() < .5
-            text = r.choice(r.choice(list(self.p.own[y].values())))
-            chosen = r.sample([z for z in range(len(self.p.own)) if z != y], n)
+        elif m < .52:  # fields of life, by a name or by what they handle
+            y, n, value = r.randrange(len(self.p.fields)), r.randint(1, 4), r.random() < .5
+            text = r.choice(r.choice(list(self.p.fields[y]["intents"].values())))
+            chosen = r.sample([z for z in range(len(self.p.fields)) if z != y], min(n, len(self.p.fields) - 1))
             if value:
-                chosen[r.randrange(n)] = y
-            by = r.choice([0, 1, 1])
-            listed = [r.choice(phrases.FIELDS[z][by]) for z in chosen]
+                chosen[r.randrange(len(chosen))] = y
+            by = r.choice(["names", "descriptions", "descriptions"])
+            listed = [r.choice(self.p.fields[z][by]) for z in chosen]
+        elif m < .97:
+            text, value, listed = self.within(r.choice(self.p.scopes if r.random() < .65 else self.p.rosters))
         else:
             topic, thing = r.choice(THINGS)
             text, value = self.request(r.choice(list(ACTIONS)), thing), r.random() < .5
@@ -210,18 +227,51 @@ class Generator:
             if value:
                 listed[r.randrange(len(listed))] = topic
         listed = r.choice([", ", ", ", " ; ", " , "]).join(" ".join(z.split("_")) for z in listed)
-        return self.boolean(text, q + r.choice([" topics: ", " topics: ", " supported: "]) + listed, value, "scope")
+        return self.boolean(text, q + r.choice([" topics: ", " topics: ", " supported: ", " supported topics: "]) + listed, value, "scope")
+
+    def within(self, scope):
+        """A message for some of the options of a set, told by name or description, or one for none of them."""
+        r = self.r
+        options = scope["options"]
+        y, value = r.randrange(len(options)), r.random() < .5
+        shown = [z for i, z in enumerate(options) if i == y or r.random() < (.9 if r.random() < .7 else .5)]
+        if value:
+            text = r.choice(options[y][2])
+        else:
+            m = r.random()
+            if m < .5 and scope["none"]:
+                text = r.choice(scope["none"])
+            elif m < .75 and len(shown) > 1:  # of one that is not listed
+                shown.remove(options[y])
+                text = r.choice(options[y][2])
+            else:
+                text = r.choice(self.messages["outside"]) if r.random() < .3 else self.elsewhere(scope)
+        if r.random() < .5:
+            r.shuffle(shown)
+        by = r.random()
+        return text, value, [n if by < .6 else d if by < .75 else n + " (" + d + ")" for n, d, _ in shown]
+
+    def elsewhere(self, scope):
+        """A message of another set."""
+        r = self.r
+        sets = self.p.scopes + self.p.rosters
+        while True:
+            other = r.choice(sets)
+            if other is not scope:
+                return r.choice(r.choice(other["options"])[2])
 
     def outside(self):
-        """A text of none of CLINC's domains: the hundred real ones most of the time."""
+        """A text of none of CLINC's domains: of the hundred real ones, or written for it, most of the time."""
         r, m = self.r, self.r.random()
-        if m < .6:
+        if m < .3:
             return r.choice(self.p.oos)
-        if m < .7:
-            return self.how(r.choice(self.p.tldr)[1])
+        if m < .75:
+            return r.choice(self.messages["outside"])
         if m < .8:
+            return self.how(r.choice(self.p.tldr)[1])
+        if m < .85:
             return r.choice(["what is ", "what does {} mean", "who invented ", "where do i find ", "why is there "]).replace("{}", "") + r.choice(r.choice(self.p.wordnet)[0])
-        if m < .9:
+        if m < .92:
             topic = r.choice(["science", "sports", "legal", "realestate", "movies", "pets", "news", "math", "code", "database"])
             return self.request(r.choice(["explain", "search", "compare", "recommend", "status"]), r.choice(TOPICS[topic]).split("|"))
         return r.choice(self.sentences)
@@ -288,45 +338,86 @@ class Generator:
 
     def t_tool(self):
         r = self.r
-        if r.random() < .3:
-            return self.own_tool()
         action, thing, _, tools = self.tools(self.count(16))
         order = list(range(len(tools)))
         r.shuffle(order)
         return self.choice(self.request(action, thing), self.ask(ASK_TOOL + ASK_INTENT[:3]), [tools[i] for i in order], order.index(0), "tool")
 
-    def own_tool(self):
-        """A request for a tool of tools.txt, among its family and others."""
+    def t_family(self):
+        """A request for a tool written by hand, among its family and others."""
         r = self.r
-        family = r.choice(self.p.tools)
+        family = r.choice(self.p.tools)["options"]
         y = r.choice(family)
-        others = [z for z in (family if r.random() < .6 else [z for f in self.p.tools for z in f]) if z is not y]
-        chosen = [y] + r.sample(others, min(len(others), self.count(12) - 1))
+        others, m = [z for z in family if z is not y], r.random()
+        if m < .6:  # the family, or part of it
+            chosen = [y] + r.sample(others, len(others) if r.random() < .6 else r.randint(min(1, len(others)), len(others)))
+        else:  # with others
+            chosen = [y] + (others if m < .8 else []) + r.sample([z for f in self.p.tools if f["options"] is not family for z in f["options"]], self.count(12))
         r.shuffle(chosen)
-        how, m = r.choice(STYLES), r.random()
+        how, m = r.choice(STYLES) if r.random() < .5 else None, r.random()
         return self.choice(r.choice(y[2]), self.ask(ASK_TOOL + ASK_INTENT[:3]),
-                           [(style(n.replace("_", " "), how), "" if m < .15 else d + (self.parameters() if m > .85 else "")) for n, d, _ in chosen], chosen.index(y), "tool")
+                           [(style(split_name(n), how) if how else n, "" if m < .12 else d + (self.parameters() if m > .9 else "")) for n, d, _ in chosen], chosen.index(y), "family")
+
+    def t_roster(self):
+        """Queues, agents, topics and a message for one of them."""
+        r = self.r
+        every = self.p.rosters if r.random() < .7 else self.p.scopes
+        roster = r.choice(every)["options"]
+        y = r.choice(roster)
+        chosen = [z for z in roster if z is y or r.random() < .9]
+        if r.random() < .2:
+            chosen += r.sample([z for b in every if b["options"] is not roster for z in b["options"]], r.randint(1, 6))
+        if len(chosen) < 2:
+            chosen = list(roster)
+        r.shuffle(chosen)
+        how, m = r.choice(STYLES) if r.random() < .4 else None, r.random()
+        suffix = r.choice(["", "", "", " agent", " team", " queue", " desk", " bot"]) if how else ""
+        opts = []
+        for n, d, texts in chosen:
+            if m < .2:
+                d = ""
+            elif m > .93:
+                d = "e.g. " + r.choice(texts) if n != y[0] else d
+            opts.append((style(split_name(n) + suffix, how) if how else n, d))
+        text = r.choice(y[2])
+        if r.random() < .1:
+            text = r.choice(["hi , ", "hello . ", "dear all , ", "good morning , ", "hey "]) + text + r.choice(["", " thanks", " regards , " + r.choice(NAMES)])
+        return self.choice(text, self.ask(ASK_TOPIC + ASK_ROUTE), opts, chosen.index(y), "roster")
 
     def t_relevant(self):
         """Is a tool there for it? Half of the negatives share the thing, the action or words with a tool."""
         r, m, value = self.r, self.r.random(), self.r.random() < .5
-        if m < .2 and len(self.p.go) > 9:  # functions of a library
+        if m < .1 and len(self.p.go) > 9:  # functions of a library
             n = r.randint(1, 5)
             chosen = r.sample(self.p.go, n + 1)
             shown = chosen[:n]
             text = r.choice(["", "i need a function to ", "find code that "]) + (r.choice(shown) if value else chosen[n])[1]
             tools = [(a, "" if r.random() < .3 and not value else d[:100]) for a, d in shown]
-        elif m < .35:  # tools of tools.txt
+        elif m < .72:  # tools written by hand
             family = r.choice(self.p.tools)
-            y = r.choice(family)
-            pool = family if r.random() < .5 else [z for f in self.p.tools for z in f]
-            shown = [z for z in r.sample(pool, min(len(pool), r.randint(2, 5))) if z is not y]
+            options = family["options"]
+            y = r.choice(options)
+            shown = [z for z in options if z is not y and r.random() < .7]
+            if r.random() < .25:
+                shown += r.sample([z for f in self.p.tools if f is not family for z in f["options"]], r.randint(1, 5))
             text = r.choice(y[2])
             if value or not shown:
-                shown.insert(r.randint(0, len(shown)), y)
+                shown.append(y)
                 value = True
-            tools = [(n.replace("_", " "), d if r.random() < .9 else "") for n, d, _ in shown]
-        elif m < .5:  # intents as tools
+            elif family["none"] and r.random() < .55:
+                text = r.choice(family["none"])
+                if r.random() < .8:
+                    shown.append(y)
+            elif r.random() < .4:  # of another family
+                other = r.choice([f for f in self.p.tools if f is not family])
+                text = r.choice(r.choice(other["options"])[2])
+            r.shuffle(shown)
+            tools = [(n, (d + (self.parameters() if r.random() < .2 else "")) if r.random() < .95 else "") for n, d, _ in shown[:r.choice([6, 6, 9])] ] if not value else None
+            if value:
+                keep = [y] + [z for z in shown if z is not y][:r.choice([0, 2, 4, 5, 5, 8])]
+                r.shuffle(keep)
+                tools = [(n, (d + (self.parameters() if r.random() < .2 else "")) if r.random() < .95 else "") for n, d, _ in keep]
+        elif m < .8:  # intents as tools
             text, y = r.choice(self.clinc if r.random() < .6 else self.bank)
             near = self.clinc_names if y in self.p.domain else self.bank_names
             names = [z for z in r.sample(near, r.randint(2, 6)) if z != y]
@@ -345,7 +436,7 @@ class Generator:
                     if all((a, o) != z for z in chosen) and not (o is thing and a in ("list", "search", "status", "explain")):
                         break
                 text = self.request(a, o) if r.random() < .85 else r.choice(self.clinc)[0]
-        listed = r.choice([" ; ", " ; ", ", ", " | "]).join(" ".join(style(n, "plain").replace("_", " ").split()) + (" : " + d if d else "") for n, d in tools)
+        listed = r.choice([" ; ", " ; ", ", ", " | "]).join((" ".join(style(n, "plain").replace("_", " ").split()) if r.random() < .5 else n) + (" : " + d if d else "") for n, d in tools)
         return self.boolean(text, r.choice(ASK_RELEVANT) + " tools: " + listed, value, "relevant")
 
     def t_topic(self):
@@ -394,16 +485,15 @@ class Generator:
     def field(self):
         """Which field of life: named, described, or told by some of its intents."""
         r = self.r
-        own = self.p.own
-        y = r.randrange(len(own))
-        text = r.choice(r.choice(list(own[y].values())))
-        chosen, i = self.pick(range(len(own)), y, min(self.count(), len(own)))
+        fields = self.p.fields
+        y = r.randrange(len(fields))
+        text = r.choice(r.choice(list(fields[y]["intents"].values())))
+        chosen, i = self.pick(range(len(fields)), y, min(self.count(), len(fields)))
         suffix, m = r.choice(["", "", " agent", " team", " queue", " desk"]), r.random()
         opts = []
         for z in chosen:
-            names, described = phrases.FIELDS[z]
-            d = "" if m < .3 else r.choice(described) if m < .65 else ", ".join(" ".join(n.split("_")) for n in r.sample(list(own[z]), 4))
-            opts.append((style(r.choice(names).replace(",", "") + suffix, r.choice(["plain", "snake", "title"])), d))
+            d = "" if m < .3 else r.choice(fields[z]["descriptions"]) if m < .65 else ", ".join(" ".join(n.split("_")) for n in r.sample(list(fields[z]["intents"]), min(4, len(fields[z]["intents"]))))
+            opts.append((style(r.choice(fields[z]["names"]) + suffix, r.choice(["plain", "snake", "title"])), d))
         return self.choice(text, self.ask(ASK_TOPIC), opts, i, "topic")
 
     # words
@@ -411,6 +501,15 @@ class Generator:
     def t_wordnet(self):
         r, m = self.r, self.r.random()
         n = self.count(12)
+        if r.random() < .3:  # what is it a kind of?
+            chosen = r.sample(self.p.kinds, n)
+            y = r.randrange(n)
+            words, above = chosen[y]
+            opts = [r.choice(z[1]) for z in chosen]
+            opts[y] = r.choice(above[:3])
+            if not any(o in above for i, o in enumerate(opts) if i != y):
+                return self.choice(r.choice(words), r.choice(["what kind of thing is it?", "which word covers it?", "what is it?", "which class does it belong to?"]),
+                                   [(o, "") for o in opts], y, "wordnet")
         chosen = r.sample(self.p.wordnet, n)
         y = r.randrange(n)
         words, gloss, examples = chosen[y]
@@ -490,8 +589,8 @@ class Generator:
 
     def t_shell(self):
         r, value, m = self.r, self.r.random() < .5, self.r.random()
-        if r.random() < .3:
-            text = r.choice(phrases.SHELL) if value else r.choice(phrases.NO_SHELL)
+        if r.random() < .5:
+            text = r.choice(self.messages["shell" if value else "noshell"])
         elif value:
             text = self.how(r.choice(self.p.tldr)[1])
         elif m < .4:
@@ -512,20 +611,20 @@ class Generator:
     def t_human(self):
         r, value = self.r, self.r.random() < .5
         if value:
-            text = r.choice(HUMAN + phrases.HUMAN)
-            if r.random() < .6:
+            text = r.choice(self.messages["human"])
+            if r.random() < .3:
                 other = r.choice([r.choice(self.bank)[0], r.choice(self.clinc)[0], self.request(r.choice(list(ACTIONS)), r.choice(THINGS)[1])])
                 text = r.choice([text + " . " + other, other + " . " + text, text + " about this : " + other])
         else:
-            text = r.choice(NOT_HUMAN + phrases.NOT_HUMAN) if r.random() < .5 else r.choice(self.bank if r.random() < .6 else self.clinc)[0]
-            if r.random() < .2:
-                text = r.choice(r.choice(FRUSTRATION)) + " . " + text
+            text = r.choice(self.messages["nothuman"]) if r.random() < .65 else self.anything()
+            if r.random() < .15:
+                text = r.choice(self.messages["frustration%d" % r.randint(1, 3)]) + " . " + text
         return self.boolean(text, r.choice(ASK_HUMAN), value, "human")
 
     def t_need(self):
         r, value = self.r, self.r.random() < .5
-        if r.random() < .5:
-            text = r.choice(phrases.NEEDS_TOOL if value else phrases.NO_TOOL)
+        if r.random() < .7:
+            text = r.choice(self.messages["tool" if value else "notool"])
         elif value:
             text = r.choice([self.request(r.choice([a for a in ACTIONS if a not in ("explain", "translate", "summarize", "recommend")]), r.choice(THINGS)[1]),
                              self.how(r.choice(self.p.tldr)[1])])
@@ -533,25 +632,30 @@ class Generator:
             text = r.choice(KNOWLEDGE).format(c=r.choice(CITIES).replace("_", " "), w=r.choice(self.common), v=r.choice(self.common))
         return self.boolean(text, r.choice(ASK_NEED), value, "need")
 
+    def anything(self):
+        """What people write, of no matter what."""
+        r, m = self.r, self.r.random()
+        if m < .35:
+            return r.choice(self.clinc if r.random() < .6 else self.bank)[0]
+        if m < .85:
+            return r.choice(r.choice(r.choice(self.p.rosters if r.random() < .5 else self.p.scopes)["options"])[2])
+        return self.request(r.choice(list(ACTIONS)), r.choice(THINGS)[1])
+
     def t_urgency(self):
-        return self.level(phrases.URGENCY, URGENCY, LEVELS_URGENCY, ASK_URGENCY, "is the message urgent?", "urgency")
+        return self.level(LEVELS_URGENCY, ASK_URGENCY, "is the message urgent?", "urgency")
 
     def t_frustration(self):
-        return self.level(phrases.FRUSTRATION, FRUSTRATION, LEVELS_FRUSTRATION, ASK_FRUSTRATION, "is the user frustrated?", "frustration")
+        return self.level(LEVELS_FRUSTRATION, ASK_FRUSTRATION, "is the user frustrated?", "frustration")
 
-    def level(self, sentences, texts, levels, questions, yes, task):
+    def level(self, levels, questions, yes, task):
         r, y = self.r, self.r.randrange(4)
-        text = r.choice(sentences[y] if r.random() < .6 else texts[y])
-        other = r.choice([r.choice(self.clinc)[0], r.choice(self.bank)[0], self.request(r.choice(list(ACTIONS)), r.choice(THINGS)[1])])
+        text = r.choice(self.messages["%s%d" % (task, y)])
         m = r.random()
-        if m < .45:
-            text = r.choice([text + " . " + other, other + " . " + text, other + " , " + text])
-        elif m < .9 and y == 0:
-            text = other
-        words = text.split(" ")
-        if r.random() < .3 and len(words) > 6:
-            del words[r.randrange(len(words))]
-        text = " ".join(words) + (r.choice(["!", "!!", "...", "."]) if r.random() < .2 else "")
+        if m < .15:
+            text = r.choice(["{} . {}", "{1} . {0}", "{} , {}", "{}\n{}"]).replace("{}", "{0}", 1).replace("{}", "{1}", 1).format(text, r.choice(self.clinc if r.random() < .6 else self.bank)[0])
+        elif m < .3 and y == 0 and task == "frustration":
+            text = r.choice(self.clinc if r.random() < .6 else self.bank)[0]
+        text += r.choice(["!", "!!", "...", ".", "?"]) if r.random() < .1 else ""
         if r.random() < .3:
             return self.boolean(text, yes, y >= 2, task)
         return dict(kind="score", state=text, q=r.choice(questions), opts=r.choice(levels), y=y, task=task)

@@ -204,46 +204,64 @@ ASK_TOPIC = [
     "route to the right team", "which category fits?", "choose the topic",
 ]
 
+ASK_ROUTE = [
+    "which queue should it go to?", "route the ticket", "which team owns this request?", "who should answer?", "where does the message go?",
+    "which specialist answers?", "assign the mail", "who handles this?", "which desk is it for?", "pick the team that should take it",
+    "hand over to which agent?", "which department is responsible?",
+]
+
 ASK_SCOPE = [
     "is the request one that the assistant supports?", "is the request in scope?",
     "can the assistant handle this request?", "does the request fit one of the supported topics?",
-    "is this about one of the topics?", "do we support this?",
+    "is this about one of the topics?", "do we support this?", "in scope?", "is the message within the assistant's scope?",
+    "should the assistant answer this?", "does it belong to what the assistant covers?", "is it covered?", "may the bot take this one?",
 ]
 
 ASK_SHELL = [
     "does it need a shell command?", "is a shell needed?", "should the agent run a command in the terminal?",
     "does the request need the shell?", "does this call for running a shell command?", "needs a shell?",
-    "must a command be run on the machine for this?",
+    "must a command be run on the machine for this?", "does it take a shell command?", "would one open a terminal for this?",
+    "should a command be run in the terminal for this?", "is it a job for the command line?", "does the agent have to use bash here?",
 ]
 
 ASK_RELEVANT = [
     "can one of the tools serve the request?", "is there a suitable tool?", "do the tools cover the request?",
-    "does any of these tools fit the request?", "can the request be served with the tools?",
+    "does any of these tools fit the request?", "can the request be served with the tools?", "is one of the tools relevant?",
+    "do we have a tool for it?", "would calling one of the functions help?", "is any function applicable?",
 ]
 
 ASK_HUMAN = [
     "does the user ask for a human?", "does the user want to talk to a person?",
     "should this be handed to a human agent at the user's request?", "is the user asking for a live agent?",
-    "asks for a human?",
+    "asks for a human?", "is a live agent being asked for?", "does the writer want a person to take over?", "should a human take over because the user says so?",
+    "does the customer request to be contacted by staff?", "do they ask to speak with somebody?", "wants a human?",
 ]
 
 ASK_NEED = [
     "is a tool needed at all?", "does answering this need a tool call?", "must a tool be called?",
-    "can the assistant not answer without calling a tool?", "needs a tool?",
+    "can the assistant not answer without calling a tool?", "needs a tool?", "can this only be done with a tool?",
+    "is it necessary to call a function?", "does it take live data or an action?", "would the model have to use a tool for this?",
 ]
 
 ASK_COMMAND = ["which command does it?", "choose the command", "which command should be run?"]
 ASK_PROGRAM = ["which program should be used?", "which program does it?", "pick the program"]
 ASK_MEANING = ["which description fits?", "what does it mean?", "what is described?", "which one explains it?"]
 ASK_WORD = ["which word does it define?", "which term fits?", "what is described?", "which word is meant?"]
-ASK_URGENCY = ["how urgent is the message?", "rate the urgency", "what priority does it have?", "how soon must someone act?"]
-ASK_FRUSTRATION = ["how frustrated is the user?", "rate the frustration", "how angry is the user?", "how upset is the writer?"]
+ASK_URGENCY = ["how urgent is the message?", "rate the urgency", "what priority does it have?", "how soon must someone act?",
+               "how soon does somebody have to act?", "what is the urgency?", "how pressing is it?", "when must this be dealt with?"]
+ASK_FRUSTRATION = ["how frustrated is the user?", "rate the frustration", "how angry is the user?", "how upset is the writer?",
+                   "how frustrated is the writer?", "how annoyed does the customer sound?", "what is the mood of the message?", "how unhappy is the sender?"]
 
 LEVELS_URGENCY = [
     [("none", ""), ("low", ""), ("medium", ""), ("high", "")],
     [("none", "can wait, no date"), ("low", "some day this week"), ("medium", "today"), ("high", "right now, damage is going on")],
     [("no rush", "nothing depends on it"), ("soon", "within days"), ("urgent", "within hours"), ("critical", "immediately")],
     [("whenever", ""), ("this week", ""), ("today", ""), ("now", "")],
+    [("can wait", ""), ("this week", ""), ("today", ""), ("immediately", "")],
+    [("none", "no date, nothing depends on it"), ("low", "within days or a week"), ("medium", "today, within hours"), ("high", "at once, harm is being done")],
+    [("not urgent", ""), ("somewhat urgent", ""), ("urgent", ""), ("emergency", "")],
+    [("0", "someday"), ("1", "in the next days"), ("2", "before the day is over"), ("3", "drop everything")],
+    [("low", "no pressure at all"), ("normal", "to be done soon, not today"), ("high", "a deadline within hours or somebody is blocked"), ("critical", "danger, loss or outage at this moment")],
     [("p4", "no deadline"), ("p3", "within the week"), ("p2", "blocks work today"), ("p1", "outage or emergency, act now")],
 ]
 
@@ -252,48 +270,12 @@ LEVELS_FRUSTRATION = [
     [("calm", "friendly, neutral or thankful"), ("slightly annoyed", "a mild complaint"),
      ("annoyed", "clearly unhappy, it failed again"), ("furious", "angry, insulting or threatening to leave")],
     [("calm", ""), ("uneasy", ""), ("upset", ""), ("angry", "")],
+    [("not at all", ""), ("a little", ""), ("quite", ""), ("very much", "")],
+    [("none", "content, friendly or neutral"), ("slight", "a bit disappointed or puzzled"), ("clear", "annoyed, has lost patience"), ("extreme", "furious, insults or threats")],
+    [("relaxed", "no complaint"), ("impatient", "polite but let down"), ("irritated", "fed up, repeated trouble"), ("enraged", "shouting, threatening")],
+    [("0", "happy or neutral"), ("1", "mildly dissatisfied"), ("2", "frustrated"), ("3", "outraged")],
+    [("positive or neutral", ""), ("slightly negative", ""), ("negative", ""), ("hostile", "")],
     [("satisfied or neutral", ""), ("a little unhappy", ""), ("frustrated", ""), ("very angry", "")],
-]
-
-URGENCY = [
-    ["no rush , whenever you have time", "just curious how this works", "this can wait until next month",
-     "low priority", "take your time , nothing depends on it", "not urgent at all", "some day it would be nice",
-     "only if you are bored", "for the backlog", "no deadline on this one"],
-    ["could you take a look this week", "when you get a chance this week", "it would be good to have it by friday",
-     "please reply in the next few days", "sometime before the weekend", "within the next days is fine",
-     "we need it by the end of the week", "not today but soon"],
-    ["please look at this today", "i need it by tonight", "it is blocking my work", "we need an answer before the end of the day",
-     "my flight leaves tomorrow and i still have no ticket", "the deadline is this evening", "this should be done in the next hours",
-     "the demo is this afternoon", "i cannot continue until this is fixed"],
-    ["the server is down and customers are affected right now", "production is broken", "this is an emergency",
-     "payments are failing for everyone", "we are losing money every minute", "call me asap", "i need this in the next five minutes",
-     "there is smoke coming out of it", "everything stopped working", "drop everything and fix it", "patients are waiting"],
-]
-
-FRUSTRATION = [
-    ["thanks so much , works great", "all good , just a question", "great job , i love it", "hello , could you tell me",
-     "nice , that solved it", "have a nice day", "quick question", "cheers", "much appreciated"],
-    ["hmm , it still does not work as i expected", "a little confused why it takes so long", "not ideal but ok",
-     "that is a bit inconvenient", "i had hoped it would be faster", "slightly odd that this happens"],
-    ["i am really annoyed , it failed again", "this is the third time it does not work", "i am disappointed with the support so far",
-     "why does this keep breaking", "i have been waiting for two weeks", "this should not be so hard", "nobody answered my last mail"],
-    ["this is the worst service ever , i am furious", "i have asked five times and nobody helps , unacceptable",
-     "you people are useless , cancel everything", "i am sick of this garbage", "absolutely ridiculous", "i will sue you",
-     "what a joke of a company", "i am done with you", "this is a scam"],
-]
-
-HUMAN = [
-    "let me talk to a person", "i want to speak to a human", "can i talk to an agent", "connect me with support staff",
-    "is there a real person i can chat with", "get me your manager", "transfer me to someone", "i would rather talk to somebody",
-    "please call me back", "no more bots please", "put me through to an operator", "i need a human", "representative please",
-    "can a colleague of yours take over", "give me a phone number where a person answers",
-]
-
-NOT_HUMAN = [
-    "are you a human", "my agent told me to restart it", "the operator of the crane is ill", "i talked to your support yesterday",
-    "are you a bot", "my manager wants the report", "how many people work here", "what does a support agent earn",
-    "i am a real person", "a person at the shop sold it to me", "add a person to my contacts", "does it recognise human faces",
-    "the agent process crashed", "who is the president of france", "change the user agent of the browser",
 ]
 
 KNOWLEDGE = [
