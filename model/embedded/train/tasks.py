@@ -10,7 +10,7 @@ import random
 from text import split_name
 from words import *
 
-MIX = dict(clinc=26, bank=12, domain=10, mixed=6, own=24, scope=26, shell=9, urgency=7, frustration=7, relevant=24, tool=12, family=20,
+MIX = dict(clinc=26, bank=12, domain=14, mixed=6, own=24, scope=26, shell=9, urgency=7, frustration=7, relevant=24, tool=12, family=20,
            roster=20, topic=8, lexicon=10, wordnet=8, go=3, tldr=7, overlap=1, human=7, need=7, hand=4)
 
 STYLES = ["snake", "camel", "dot", "title", "kebab", "plain"]

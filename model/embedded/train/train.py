@@ -40,7 +40,7 @@ def arguments():
     add("--heads", type=int, default=5)
     add("--ff", type=int, default=448)
     add("--lr", type=float, default=1.8e-3)
-    add("--tokens", type=int, default=1536, help="tokens of a batch")
+    add("--tokens", type=int, default=3072, help="tokens of a batch")
     add("--aux", type=float, default=1, help="weight of the auxiliary loss")
     add("--boot", type=float, default=60, help="most seconds of the first phase, the trivial task")
     add("--small", action="store_true", help="embeddings of deviation .02, not of unit RMS")
