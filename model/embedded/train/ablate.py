@@ -12,7 +12,7 @@ import sys
 
 from pools import HERE
 
-BASE = {"base": [], "seed 2": ["--seed", "2"], "seed 3": ["--seed", "3"]}
+BASE = {"base": [], "seed 2": ["--seed", "2"], "seed 3": ["--seed", "3"]}  # batches of 1536 tokens
 CHANGES = {
     "no auxiliary loss": ["--aux", "0"],
     "no first phase": ["--boot", "0"],
@@ -21,8 +21,6 @@ CHANGES = {
     "none of the four": ["--aux", "0", "--boot", "0", "--small", "--apart"],
     "batches of 6144": ["--tokens", "6144"],
     "raw names": ["--raw"],
-    "without generated tools, topics, lexicon": ["--without", "tool,topic,lexicon"],
-    "without what was written by hand": ["--without", "own,family,roster,hand"],
     "six layers": ["--layers", "6"],
     "learning rate 0.0036": ["--lr", ".0036"],
 }
@@ -34,7 +32,7 @@ def run(folder, name, arguments, budget):
     if not os.path.exists(os.path.join(path, "done")):
         os.makedirs(path, exist_ok=True)
         with open(os.path.join(path, "out"), "w") as f:
-            subprocess.run([sys.executable, os.path.join(HERE, "train.py"), path, "--processes", "1", "--budget", str(budget)] + arguments, stdout=f, stderr=f, check=True)
+            subprocess.run([sys.executable, os.path.join(HERE, "train.py"), path, "--processes", "1", "--tokens", "1536", "--budget", str(budget)] + arguments, stdout=f, stderr=f, check=True)
         open(os.path.join(path, "done"), "w").close()
     with open(log) as f:
         last = json.loads(f.readlines()[-1])

@@ -124,15 +124,20 @@ static void pair(const bf *a, uint32_t *o, long m, long n) {
         for (long j = 0; j < n; j++) o[j] = (uint32_t)a[j] | (uint32_t)a[n + j] << 16;
 }
 
+#ifdef __AVX512F__
 static inline __m512i steps(long n) {
     return _mm512_mullo_epi32(_mm512_set1_epi32(n), _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
 }
+#define COLUMN(o, a, n, at) _mm512_storeu_si512(o, _mm512_i32gather_epi32(at, a, 4))
+#else
+static inline long steps(long n) { return n; }
+#define COLUMN(o, a, n, at) for (int r = 0; r < 16; r++) (o)[r] = (a)[r * n]
+#endif
 
 // o [n, m] = a [m, n], m a multiple of 16.
 static void transpose(const uint32_t *a, uint32_t *o, long m, long n) {
-    __m512i at = steps(n);
-    for (long i = 0; i < m; i += 16) for (long j = 0; j < n; j++)
-        _mm512_storeu_si512(o + j * m + i, _mm512_i32gather_epi32(at, a + i * n + j, 4));
+    __auto_type at = steps(n);
+    for (long i = 0; i < m; i += 16) for (long j = 0; j < n; j++) COLUMN(o + j * m + i, a + i * n + j, n, at);
 }
 
 // The gradient of a matrix: g [out, in] += dy^T x, of rows of dy [rows, out] and x [rows, in].
@@ -259,10 +264,9 @@ static float kt[W * (MOST + 32)], vf[(MOST + 32) * W], of[(MOST + 32) * W], dk[M
 
 // b [W, ld] = a [n, W] transposed, zeros after it.
 static void columns(const float *a, long lda, float *b, long ld, long n) {
-    __m512i at = steps(lda);
+    __auto_type at = steps(lda);
     long i = 0;
-    for (; i + 16 <= n; i += 16) for (long j = 0; j < W; j++)
-        _mm512_storeu_ps(b + j * ld + i, _mm512_i32gather_ps(at, a + i * lda + j, 4));
+    for (; i + 16 <= n; i += 16) for (long j = 0; j < W; j++) COLUMN(b + j * ld + i, a + i * lda + j, lda, at);
     for (long j = 0; j < W; j++) {
         for (long r = i; r < n; r++) b[j * ld + r] = a[r * lda + j];
         for (long r = n; r < ld; r++) b[j * ld + r] = 0;
