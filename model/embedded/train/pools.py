@@ -124,7 +124,7 @@ def messages():
 
 def lexicon():
     """Topics: (names, description, words)."""
-    return [(names.split(","), description, words.split(",")) for b in blocks("lexicon") for names, description, words in b]
+    return [(names.split(","), description, [w.strip() for w in dict.fromkeys(words.split(",")) if w.strip()]) for b in blocks("lexicon") for names, description, words in b]
 
 
 def parts(items):

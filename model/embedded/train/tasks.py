@@ -11,7 +11,7 @@ from text import split_name
 from words import *
 
 MIX = dict(clinc=26, bank=12, domain=14, mixed=6, own=24, scope=26, shell=9, urgency=7, frustration=7, relevant=24, tool=12, family=20,
-           roster=20, topic=8, lexicon=10, wordnet=8, go=3, tldr=7, overlap=1, human=7, need=7, hand=4)
+           roster=20, topic=8, lexicon=24, wordnet=8, go=3, tldr=7, overlap=1, human=7, need=7, hand=4)
 
 STYLES = ["snake", "camel", "dot", "title", "kebab", "plain"]
 TECHNICAL = ("files", "cloud", "network", "database", "code", "security")
@@ -460,7 +460,14 @@ class Generator:
         y = r.randrange(len(every))
         w, v = r.sample(every[y][2], 2)
         text = r.choice(ABOUT).format(w=w, v=v)
-        chosen, i = self.pick(range(len(every)), y, self.count(40))
+        if r.random() < .25:
+            text = r.choice([" ", ", ", " and "]).join(r.sample(every[y][2], r.randint(2, 4)))
+        own = {x for n in every[y][0] for x in n.lower().split()}
+        chosen, _ = self.pick(range(len(every)), y, self.count(40))
+        chosen = [z for z in chosen if z == y or not own & {x for n in every[z][0] for x in n.lower().split()}]  # else hardly another topic
+        if len(chosen) < 2:
+            return self.field()
+        i = chosen.index(y)
         if r.random() < .15:  # asked as yes or no
             value = r.random() < .5
             listed = [every[z] for z in chosen[:r.randint(1, 6)] if z != y]
