@@ -90,6 +90,8 @@ def dev(pools):
     by hand; questions and options are drawn by the generators of training. known: intents trained on."""
     r, out = random.Random(7), []
     out += [intent(r, "known", t, y, pools.names, 8) for t, y in pools.clinc_dev][:1000]
+    out += [row("domain", "choice", t, "which domain is this?", [(d, "") for d in pools.domains], pools.domains.index(pools.domain[y]))
+            for t, y in r.sample(pools.clinc_dev, 600)]
     out += commands(r, "commands", pools.tldr_dev, 300)
     inside = [t for t, _ in pools.clinc_dev]
     out += [scope("scope", t, True, pools.domains) for t in r.sample(inside, 100)] + [scope("scope", t, False, pools.domains) for t in pools.oos_dev]
