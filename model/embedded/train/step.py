@@ -96,7 +96,6 @@ class Trainer:
         for x in batch:
             best.append(int(a[7][at:at + len(x["marks"])].argmax()))
             at += len(x["marks"])
-        self.logits = a[7]
         return loss, best
 
     def update(self, lr, decay=.05, clip=1., betas=(.9, .98)):
