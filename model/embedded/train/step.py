@@ -15,6 +15,7 @@ from net import Net
 from text import YES
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+LONGEST = 2048  # ids of an example, MOST in step.c
 
 
 def library():
@@ -73,6 +74,8 @@ class Trainer:
             self.ready = True
         ids, pos, segment, first, y, rows, values = [], [], [], [], [], [], []
         for x in batch:
+            if len(x["ids"]) > LONGEST:
+                raise ValueError("an example of %d ids, at most %d" % (len(x["ids"]), LONGEST))
             base, p = len(ids), x["prefix"]
             first.append(len(segment))
             segment.append(base)
