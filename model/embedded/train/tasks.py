@@ -10,8 +10,8 @@ import random
 from text import split_name
 from words import *
 
-MIX = dict(clinc=26, bank=12, domain=14, mixed=6, own=24, scope=26, shell=9, urgency=7, frustration=7, relevant=24, tool=12, family=20,
-           roster=20, topic=8, lexicon=24, wordnet=8, go=3, tldr=7, overlap=1, human=7, need=7, hand=4)
+MIX = dict(clinc=20, bank=10, domain=16, mixed=5, own=24, scope=30, shell=11, urgency=7, frustration=9, relevant=32, tool=10, family=26,
+           roster=28, topic=8, lexicon=20, wordnet=6, go=3, tldr=7, overlap=1, human=9, need=7, hand=4)
 
 STYLES = ["snake", "camel", "dot", "title", "kebab", "plain"]
 TECHNICAL = ("files", "cloud", "network", "database", "code", "security")
@@ -182,7 +182,7 @@ class Generator:
     def inside(self):
         """A text and which of CLINC150's domains it is of."""
         r = self.r
-        if r.random() < .35:
+        if r.random() < .5:
             return r.choice(self.p.written)
         text, y = r.choice(self.clinc)
         return text, self.p.domain[y]
@@ -191,7 +191,6 @@ class Generator:
 
     def t_scope(self):
         r, m, q = self.r, self.r.random(), self.r.choice(ASK_SCOPE)
-        shown = None
         if m < .25:  # CLINC's own task: the ten domains, or a text of none of them
             listed, value = self.p.domains[:], r.random() < .5
             if r.random() < .5:
@@ -205,11 +204,9 @@ class Generator:
         elif m < .46:  # intents: one that is left out of the list, among its neighbours of the same domain
             text, y = r.choice(self.clinc if r.random() < .65 else self.bank)
             near = [n for n in self.clinc_names if self.p.domain[n] == self.p.domain[y]] if y in self.p.domain else self.bank_names
-            shown, value = r.randint(2, 9), r.random() < .5
-            listed = [z for z in r.sample(near, min(shown, len(near))) if z != y] or [r.choice(self.clinc_names)]
-            listed = [z for z in listed if z != y]
+            listed, value = [z for z in r.sample(near, min(r.randint(2, 10), len(near))) if z != y], r.random() < .5
             if value:
-                listed.insert(r.randint(0, len(listed)), y)
+                listed[r.randrange(len(listed))] = y
         elif m < .52:  # fields of life, by a name or by what they handle
             y, n, value = r.randrange(len(self.p.fields)), r.randint(1, 4), r.random() < .5
             text = r.choice(r.choice(list(self.p.fields[y]["intents"].values())))
@@ -349,7 +346,7 @@ class Generator:
         family = r.choice(self.p.tools)["options"]
         y = r.choice(family)
         others, m = [z for z in family if z is not y], r.random()
-        if m < .6:  # the family, or part of it
+        if m < .6 and others:  # the family, or part of it
             chosen = [y] + r.sample(others, len(others) if r.random() < .6 else r.randint(min(1, len(others)), len(others)))
         else:  # with others
             chosen = [y] + (others if m < .8 else []) + r.sample([z for f in self.p.tools if f["options"] is not family for z in f["options"]], self.count(12))
@@ -392,37 +389,17 @@ class Generator:
             chosen = r.sample(self.p.go, n + 1)
             shown = chosen[:n]
             text = r.choice(["", "i need a function to ", "find code that "]) + (r.choice(shown) if value else chosen[n])[1]
-            tools = [(a, "" if r.random() < .3 and not value else d[:100]) for a, d in shown]
+            tools = [(a, "" if r.random() < .15 else d[:100]) for a, d in shown]
         elif m < .72:  # tools written by hand
-            family = r.choice(self.p.tools)
-            options = family["options"]
-            y = r.choice(options)
-            shown = [z for z in options if z is not y and r.random() < .7]
-            if r.random() < .25:
-                shown += r.sample([z for f in self.p.tools if f is not family for z in f["options"]], r.randint(1, 5))
-            text = r.choice(y[2])
-            if value or not shown:
-                shown.append(y)
-                value = True
-            elif family["none"] and r.random() < .55:
-                text = r.choice(family["none"])
-                if r.random() < .8:
-                    shown.append(y)
-            elif r.random() < .4:  # of another family
-                other = r.choice([f for f in self.p.tools if f is not family])
-                text = r.choice(r.choice(other["options"])[2])
+            text, shown = self.served() if value else self.unserved()
             r.shuffle(shown)
-            tools = [(n, (d + (self.parameters() if r.random() < .2 else "")) if r.random() < .95 else "") for n, d, _ in shown[:r.choice([6, 6, 9])] ] if not value else None
-            if value:
-                keep = [y] + [z for z in shown if z is not y][:r.choice([0, 2, 4, 5, 5, 8])]
-                r.shuffle(keep)
-                tools = [(n, (d + (self.parameters() if r.random() < .2 else "")) if r.random() < .95 else "") for n, d, _ in keep]
+            tools = [(n, (d + (self.parameters() if r.random() < .2 else "")) if r.random() < .95 else "") for n, d, _ in shown]
         elif m < .8:  # intents as tools
             text, y = r.choice(self.clinc if r.random() < .6 else self.bank)
             near = self.clinc_names if y in self.p.domain else self.bank_names
-            names = [z for z in r.sample(near, r.randint(2, 6)) if z != y]
+            names = [z for z in r.sample(near, r.randint(2, 7)) if z != y]
             if value:
-                names.insert(r.randint(0, len(names)), y)
+                names[r.randrange(len(names))] = y
             tools = [(n, r.choice(self.utterances[n]) if r.random() < .3 else "") for n in names]
         else:
             action, thing, chosen, tools = self.tools(r.randint(1, 6))
@@ -438,6 +415,38 @@ class Generator:
                 text = self.request(a, o) if r.random() < .85 else r.choice(self.clinc)[0]
         listed = r.choice([" ; ", " ; ", ", ", " | "]).join((" ".join(style(n, "plain").replace("_", " ").split()) if r.random() < .5 else n) + (" : " + d if d else "") for n, d in tools)
         return self.boolean(text, r.choice(ASK_RELEVANT) + " tools: " + listed, value, "relevant")
+
+    def served(self):
+        """A request and tools of which one serves it."""
+        r = self.r
+        family = r.choice(self.p.tools)
+        y = r.choice(family["options"])
+        return r.choice(y[2]), [y] + self.beside(family, y)[:self.few() - 1]
+
+    def unserved(self):
+        """A request and tools that none of serves it: written as such, or of a tool that is left out, or of another family."""
+        r, m = self.r, self.r.random()
+        family = r.choice(self.p.tools)
+        y = r.choice(family["options"])
+        if family["none"] and m < .6:
+            return r.choice(family["none"]), ([y] + self.beside(family, y))[:self.few()]
+        beside = self.beside(family, y)
+        if m < .82 and beside:
+            return r.choice(y[2]), beside[:self.few()]
+        other = r.choice([f for f in self.p.tools if f is not family])
+        return r.choice(r.choice(other["options"])[2]), ([y] + self.beside(family, y, other))[:self.few()]
+
+    def few(self):
+        return self.r.choice([1, 1, 2, 3, 4, 6, 6, 9])
+
+    def beside(self, family, y, without=None):
+        """Most of the other tools of a family, sometimes with others, which are not of the family without."""
+        r = self.r
+        out = [z for z in family["options"] if z is not y and r.random() < .7]
+        if r.random() < .25:
+            out += r.sample([z for f in self.p.tools if f is not family and f is not without for z in f["options"]], r.randint(1, 5))
+        r.shuffle(out)
+        return out
 
     def t_topic(self):
         r = self.r
@@ -470,10 +479,9 @@ class Generator:
         i = chosen.index(y)
         if r.random() < .15:  # asked as yes or no
             value = r.random() < .5
-            listed = [every[z] for z in chosen[:r.randint(1, 6)] if z != y]
-            if value or not listed:
-                listed.insert(r.randint(0, len(listed)), every[y])
-                value = True
+            listed = [every[z] for z in chosen if z != y][:r.randint(1, 6)]
+            if value:
+                listed[r.randrange(len(listed))] = every[y]
             by = r.random() < .5
             return self.boolean(text, r.choice(ASK_SCOPE) + r.choice([" topics: ", " supported: "]) + ", ".join(z[1] if by else r.choice(z[0]) for z in listed), value, "scope")
         suffix, m = r.choice(["", "", "", " agent", " team", " queue", " bot", " desk"]), r.random()
