@@ -21,7 +21,7 @@ def main():
     tests.pop(None, None)
     found, drop = 0, "--drop" in sys.argv
     folder = os.path.join(HERE, "written")
-    for name in sorted(os.listdir(folder)):
+    for name in sorted(x for x in os.listdir(folder) if x.endswith(".txt")):
         path, out = os.path.join(folder, name), []
         with open(path) as f:
             for line in f:
